@@ -6,11 +6,16 @@ import {
   SANDBOX_ACCOUNTS,
   SANDBOX_CONTACTS,
   SANDBOX_NAMESERVERS,
-  SANDBOX_TRANSFER,
+  SANDBOX_TRANSFERABLE_DOMAIN,
   type SandboxService,
   startSandboxService,
 } from '@domain-steward/sandbox-service';
-import { defaultSeed, type Seed, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
+import {
+  createDefaultSeed,
+  type Seed,
+  startWorkspace,
+  type Workspace,
+} from '@domain-steward/slack-workspace';
 import { z } from 'zod';
 import { type Bot, startBot } from '#src/app/bot.ts';
 import { DEFAULT_PACE, type Seams } from '#src/app/seams.ts';
@@ -150,7 +155,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     ...(options.pageDir === undefined ? {} : { pageDir: options.pageDir }),
     // A command would be lost before the bot is ready.
     isOpen: () => demo !== undefined,
-    async handle(path, request, response) {
+    async handleRequest(path, request, response) {
       if (path === WEBHOOK_PATH && request.method === 'POST') await receiver.receive(request, response);
       else if (bot !== undefined && PAGE_PATHS.test(path))
         recordCeremony(await proxyPage(request, response, bot.port));
@@ -187,7 +192,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       },
       'GET /local/hints': () => ({
         accounts: SANDBOX_ACCOUNTS,
-        transfer: SANDBOX_TRANSFER,
+        transfer: SANDBOX_TRANSFERABLE_DOMAIN,
         contacts: SANDBOX_CONTACTS,
         nameServers: SANDBOX_NAMESERVERS,
       }),
@@ -257,7 +262,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
       seams: {
         now,
         host: '127.0.0.1',
-        readCertificate: async (name) => createCertificate(name, service.clock.real()),
+        readCertificate: async (name) => createCertificate(name, service.clock.realTime()),
         ...options.seams,
         pace: { ...(options.seams?.pace ?? DEFAULT_PACE), spacingMs: 10 },
       },
@@ -282,7 +287,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
           'U0ALICE',
           origin,
         );
-        await startedBot.protectedChanges.change(
+        await startedBot.protectedChanges.changeDetails(
           new Map([[STOLEN_NAME, { addTags: ['guarded'] }]]),
           'U0ALICE',
           origin,
@@ -301,7 +306,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
         });
       },
       async stop() {
-        await startedBot.stop();
+        await startedBot.stopBot();
         await workspace.close();
         await dns.close();
         await service.close();
@@ -309,7 +314,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     };
     return demo;
   } catch (error) {
-    await bot?.stop();
+    await bot?.stopBot();
     await workspace.close();
     await dns.close();
     await service.close();
@@ -318,7 +323,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
 }
 
 function createHistorySeed(): Partial<Seed> {
-  const { channels } = defaultSeed();
+  const { channels } = createDefaultSeed();
   const [firstChannel, ...rest] = channels;
   if (firstChannel === undefined) throw new Error('the workspace has no channel');
   const history = {

@@ -71,14 +71,14 @@ export async function startDemoDns(
   // A registry removes a deleted name from its zone at once.
   const listDomains = () =>
     contexts
-      .flatMap((context) => service.state.domains(context))
+      .flatMap((context) => service.state.listDomains(context))
       .filter(({ status }) => status === 'registered' || status === 'auto_renew_grace');
   const initialDomains = listDomains();
   for (const host of new Set(initialDomains.flatMap(({ nameServers }) => nameServers))) {
     await sandbox.addNameserver(host);
   }
   for (const { name, nameServers } of initialDomains) {
-    const hosts = nameServers.filter((host) => sandbox.world.addressOf(host) !== undefined);
+    const hosts = nameServers.filter((host) => sandbox.world.getAddress(host) !== undefined);
     sandbox.world.serve(name, hosts, RECORDS[name] ?? []);
   }
   let delegated = new Map<string, string>();

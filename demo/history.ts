@@ -2,7 +2,7 @@ import {
   SANDBOX_ACCOUNTS,
   SANDBOX_CONTACTS,
   SANDBOX_NAMESERVERS,
-  SANDBOX_TRANSFER,
+  SANDBOX_TRANSFERABLE_DOMAIN,
   type SandboxService,
 } from '@domain-steward/sandbox-service';
 import type { Message, Workspace } from '@domain-steward/slack-workspace';
@@ -74,7 +74,7 @@ const OWNERLESS_NAME = 'mezze.rest';
 
 export function addHolidayNames({ state, clock }: SandboxService): void {
   for (const name of HOLIDAY_NAMES)
-    state.addDomain({ name, context: 4, expires: clock.real() + HOLIDAY_DAYS * DAY_MS });
+    state.addDomain({ name, context: 4, expires: clock.realTime() + HOLIDAY_DAYS * DAY_MS });
 }
 
 /** Plays the thirty days, and sets the clock to the present. */
@@ -242,8 +242,8 @@ async function solveIncident(
 async function importNames({ bot, service }: HistoryParts, person: PersonActions): Promise<void> {
   const registered = new Set(service.state.charges.map(({ name }) => name));
   const domains = service.state
-    .domains(SANDBOX_ACCOUNTS.alice.context)
-    .filter(({ name }) => name !== SANDBOX_TRANSFER.name);
+    .listDomains(SANDBOX_ACCOUNTS.alice.context)
+    .filter(({ name }) => name !== SANDBOX_TRANSFERABLE_DOMAIN.name);
   const lines = domains
     // Registered names are watched automatically.
     .filter(({ name }) => !registered.has(name))
@@ -261,7 +261,7 @@ async function importNames({ bot, service }: HistoryParts, person: PersonActions
   const owners = unassigned.map(
     ({ name }, index) => [name, { owner: index % 2 === 0 ? 'U0BOB' : 'U0CAROL' }] as const,
   );
-  await bot.protectedChanges.change(new Map(owners), 'U0BOB', { channelId: '' });
+  await bot.protectedChanges.changeDetails(new Map(owners), 'U0BOB', { channelId: '' });
 }
 
 async function setBudget(admin: PersonActions): Promise<void> {

@@ -1,12 +1,12 @@
 import type { Actor, InputValue, Message, View, Workspace } from '@domain-steward/slack-workspace';
 import { OPENED_TOO_LATE } from '#src/slack/inbound/access.view.ts';
 
-export const DOMAINS = 'C0DOMAINS';
+export const DOMAINS_CHANNEL = 'C0DOMAINS';
 /** Long, because the machine may be busy. */
 export const MAX_WAIT_MS = 20_000;
 
 /** Performs an action and waits for the view that it opens. Retries, as people would, if the view opened too late. */
-export async function actUntilOpened(
+export async function performAndWaitForView(
   workspace: Workspace,
   person: Actor,
   action: () => Promise<unknown>,
@@ -32,7 +32,7 @@ export async function actUntilOpened(
 }
 
 /** Performs an action and waits for the ephemeral response to it. */
-export async function actUntilAnswered(
+export async function performAndWaitForReply(
   workspace: Workspace,
   person: Actor,
   action: () => Promise<unknown>,
@@ -63,7 +63,7 @@ export class PersonActions {
   readonly #actor: Actor;
   readonly #channel: string;
 
-  constructor(workspace: Workspace, userId: string, channel = DOMAINS) {
+  constructor(workspace: Workspace, userId: string, channel = DOMAINS_CHANNEL) {
     this.#workspace = workspace;
     this.#actor = workspace.as(userId);
     this.#channel = channel;
@@ -78,7 +78,7 @@ export class PersonActions {
   }
 
   actAndWait(action: () => Promise<unknown>): Promise<Message> {
-    return actUntilAnswered(this.#workspace, this.#actor, action);
+    return performAndWaitForReply(this.#workspace, this.#actor, action);
   }
 
   command(text: string): Promise<unknown> {
@@ -99,7 +99,7 @@ export class PersonActions {
     later?: string,
   ): Promise<void> {
     const actor = this.#actor;
-    const view = await actUntilOpened(this.#workspace, actor, () =>
+    const view = await performAndWaitForView(this.#workspace, actor, () =>
       typeof opener === 'string' ? this.command(opener) : this.click(opener.message, opener.action),
     );
     const { outcome, ...rest } = await actor.submit(view, values);

@@ -1,4 +1,8 @@
-import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER, type SandboxService } from '@domain-steward/sandbox-service';
+import {
+  SANDBOX_ACCOUNTS,
+  SANDBOX_TRANSFERABLE_DOMAIN,
+  type SandboxService,
+} from '@domain-steward/sandbox-service';
 import type { CertificateReading } from '#src/registry/certificate.ts';
 
 /* Public records and certificates of the demo's names. A few names have findings. */
@@ -21,8 +25,8 @@ export function showRecord({ registry }: SandboxService, name: string): void {
 }
 
 export function showRecords({ registry, state }: SandboxService): void {
-  for (const { name } of state.domains(SANDBOX_ACCOUNTS.alice.context))
-    if (name !== SANDBOX_TRANSFER.name)
+  for (const { name } of state.listDomains(SANDBOX_ACCOUNTS.alice.context))
+    if (name !== SANDBOX_TRANSFERABLE_DOMAIN.name)
       registry.show(name, { registrar: REGISTRAR, ...(name !== UNLOCKED_NAME && { locks: LOCKS }) });
 }
 

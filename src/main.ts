@@ -28,11 +28,11 @@ async function main(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       stopController.abort();
-      const stopped = botPromise.then(
-        (bot) => bot.stop(),
+      const stopPromise = botPromise.then(
+        (bot) => bot.stopBot(),
         () => undefined,
       );
-      Promise.race([stopped, sleep(STOP_TIMEOUT_MS)]).then(
+      Promise.race([stopPromise, sleep(STOP_TIMEOUT_MS)]).then(
         () => process.exit(0),
         () => process.exit(1),
       );

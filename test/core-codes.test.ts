@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { CALLS_FOR_THE_LOG, type Exempt, filesIn, findIn, nodesIn, textsOf } from './support/sentences.ts';
+import {
+  type Exemptions,
+  findInFiles,
+  LOG_AND_ERROR_CALLS,
+  listFiles,
+  listNodes,
+  listTextsWithWords,
+} from './support/sentences.ts';
 
 /*
  * The core returns codes; user-visible texts are in the views of `slack`. Texts for the log and for thrown
@@ -40,18 +47,18 @@ const LOG_REASONS =
   /^(another database,|the heartbeat|no bot was|the server|a redirect,|contradicts itself:|responded with|has nothing) /;
 
 /** The service client's names of activities, and its findings about responses: parts of error messages. */
-const FOR_THE_LOG: Exempt = {
-  calls: CALLS_FOR_THE_LOG,
-  properties: /^(?:activity|name|unreadableReason|problem)$/,
+const FOR_THE_LOG: Exemptions = {
+  calls: LOG_AND_ERROR_CALLS,
+  properties: /^(?:activity|describeActivity|name|unreadableReason|problem)$/,
 };
 
 function findSentences(source: string): string[] {
-  return textsOf(4, source, FOR_THE_LOG).filter((text) => !LOG_REASONS.test(text));
+  return listTextsWithWords(4, source, FOR_THE_LOG).filter((text) => !LOG_REASONS.test(text));
 }
 
 /** Finds error messages that are used outside the log. */
 function findMessages(source: string): string[] {
-  return nodesIn(source, FOR_THE_LOG)
+  return listNodes(source, FOR_THE_LOG)
     .filter(({ type }) => type === 'MemberExpression')
     .map(({ start, end }) => source.slice(start, end))
     .filter((text) => /\b(?:cause|err|error|refusal)\.message$/.test(text));
@@ -66,7 +73,7 @@ describe('finding sentences', () => {
     ["// 'This is a comment of the code.'\nconst a = 'a_code';", 0],
     ["deps.log.warn({ err, at: now() }, 'extending the lease of an order');", 0],
     ['throw new Error(`changing the order: it kept changing`);', 0],
-    ["const task = { activity: () => 'starting the owner change of a name' };", 0],
+    ["const task = { describeActivity: () => 'starting the owner change of a name' };", 0],
     ["throw serviceError('not_sent', activity, 'it was given up before that');", 0],
   ])('in %j finds %i', (source, count) => {
     expect(findSentences(source)).toHaveLength(count);
@@ -81,10 +88,10 @@ test('error messages outside the log are found', () => {
 });
 
 test.each(FOLDERS)('%s has no user-visible sentence', (folder) => {
-  const files = filesIn(folder);
+  const files = listFiles(folder);
   expect(files.length).toBeGreaterThan(3);
   expect(
-    findIn(
+    findInFiles(
       files.filter((file) => !FILES_WITH_TEXTS.has(file)),
       findSentences,
     ),
@@ -92,5 +99,5 @@ test.each(FOLDERS)('%s has no user-visible sentence', (folder) => {
 });
 
 test.each(FOLDERS)('%s uses error messages only in the log', (folder) => {
-  expect(findIn(filesIn(folder), findMessages)).toEqual([]);
+  expect(findInFiles(listFiles(folder), findMessages)).toEqual([]);
 });

@@ -30,7 +30,7 @@ describe.each(DOCUMENTS)('%s', (_name, path) => {
       ([link, file = '', heading]) => {
         const target = file === '' ? path : join(dirname(path), file);
         if (!existsSync(target)) return [link];
-        return heading === undefined || headings(target).includes(heading) ? [] : [link];
+        return heading === undefined || listAnchors(target).includes(heading) ? [] : [link];
       },
     );
     expect(broken).toEqual([]);
@@ -42,7 +42,7 @@ describe.each(DOCUMENTS)('%s', (_name, path) => {
       .filter(
         (file) =>
           file.includes('/') &&
-          ![ROOT, join(ROOT, 'src'), dirname(path)].some((from) => existsSync(join(from, file))),
+          ![ROOT, join(ROOT, 'src'), dirname(path)].some((base) => existsSync(join(base, file))),
       );
     expect(missing).toEqual([]);
   });
@@ -55,7 +55,7 @@ describe.each(DOCUMENTS)('%s', (_name, path) => {
   });
 });
 
-/** Without tables and examples. People don't finish longer pages. */
+/** Excludes tables and examples. People don't finish longer pages. */
 const MAX_WORDS = 1_000;
 
 test.each(DOCUMENTS.filter(([name]) => /^docs\/[^/]+$/.test(name)))(
@@ -67,7 +67,7 @@ test.each(DOCUMENTS.filter(([name]) => /^docs\/[^/]+$/.test(name)))(
 );
 
 /** Lists the anchors that GitHub generates from a document's headings. */
-function headings(path: string): string[] {
+function listAnchors(path: string): string[] {
   if (!path.endsWith('.md')) return [];
   return [...readFileSync(path, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title

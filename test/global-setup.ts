@@ -21,15 +21,15 @@ declare module 'vitest' {
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-test-'));
-  await chmod(dataDir, 0o755); // for root: PostgreSQL's user must get into it
+  await chmod(dataDir, 0o755); // If root runs the tests, PostgreSQL's user needs access.
   const bundleDir = join(dataDir, 'bundles');
   await mkdir(bundleDir);
   const server = await startEmbeddedPostgres({
     dataDir,
-    // Data needn't survive a crash of the machine. A killed process loses nothing anyway.
+    // Data needn't survive a crash of the machine. Killing the process loses nothing.
     settings: { max_connections: '300', fsync: 'off', full_page_writes: 'off' },
   });
-  const end = async () => {
+  const stop = async () => {
     await server.stop();
     await rm(await realpath(join(dataDir, 'postgres')), { recursive: true, force: true });
     await rm(dataDir, { recursive: true, force: true });
@@ -37,12 +37,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   try {
     await createTemplate(server.url);
   } catch (error) {
-    await end();
+    await stop();
     throw error;
   }
   project.provide('postgresUrl', server.url);
   project.provide('bundleDir', bundleDir);
-  return end;
+  return stop;
 }
 
 async function createTemplate(adminUrl: string): Promise<void> {

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { listCandidateRanges } from '../../src/expiry/candidates.ts';
-import { collectDue } from '../../src/expiry/digest.ts';
+import { collectDueReminders } from '../../src/expiry/digest.ts';
 import type { ReminderStore } from '../../src/expiry/ports.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
@@ -42,7 +42,8 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       try {
         await fillWatchList(client, NOW, { names: size, due: dueCount });
         const reminders = createReminderStore(database, 'T0STEWARD');
-        const ours = () => timeQuery(async () => (await collectDue(reminders, OPTIONS)).due.length, dueCount);
+        const ours = () =>
+          timeQuery(async () => (await collectDueReminders(reminders, OPTIONS)).due.length, dueCount);
         const theirs = () => timeQuery(() => countDueInSql(client), dueCount);
         for (let n = 0; n < (effort.quick ? 1 : 10); n += 1) for (const side of [ours, theirs]) await side();
         const measureMedian = async (measureOnce: () => Promise<number>) => {
@@ -107,7 +108,7 @@ async function measureScanMb(reminders: ReminderStore): Promise<number> {
       yield batch;
     }
   };
-  await collectDue(
+  await collectDueReminders(
     {
       ...reminders,
       streamCandidates: (ranges) => measureBatches(reminders.streamCandidates(ranges)),

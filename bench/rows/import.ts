@@ -52,7 +52,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
               'U0PERSON',
               async () => undefined,
             )
-          ).added,
+          ).addedCount,
       );
     const theirs = () =>
       timeImport(async () => (await database.prisma.domain.createMany({ data: rows })).count);

@@ -27,7 +27,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
     const resolver = new Resolver();
     resolver.setServers([`127.0.0.1:${dns.port}`]);
     const client = createDnsClient({
-      servers: [{ address: '127.0.0.1', port: dns.port }],
+      resolvers: [{ address: '127.0.0.1', port: dns.port }],
       mayConnect: () => true,
     });
     const now = () => new Date();

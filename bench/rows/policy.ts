@@ -83,7 +83,7 @@ function createFacts(names: readonly string[]): PolicyFacts {
   return {
     task: { effect: 'charge', risk: 'none', nameKind: 'host' },
     tags: new Map(names.map((name) => [name, ['brand']])),
-    groups: new Map([['S0FINANCE', new Set(['U0FINANCE'])]]),
+    groupMembers: new Map([['S0FINANCE', new Set(['U0FINANCE'])]]),
     prices: new Map(names.map((name) => [name, { currency: 'EUR', minor: 1_200 }])),
   };
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseRelyingParty } from '../../src/approvals/signing/assertion.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createKeyStore, createLinkStore } from '../../src/store/signing.ts';
-import { createLinks } from '../../src/web/links.ts';
+import { createSigningLinks } from '../../src/web/links.ts';
 import { Authenticator } from '../../test/support/authenticator.ts';
 import { measureIdleLatency, timeUntilRequest } from '../idle-latency.ts';
 import type { Row } from '../measure.ts';
@@ -42,7 +42,7 @@ export const sign: Row = {
         ...{ fingerprint, publicKey, credential, label: 'bench', owner: s.approver },
         ...{ host: relyingParty.id, addedAt: new Date() },
       });
-      const links = createLinks({
+      const links = createSigningLinks({
         ...{ store: createLinkStore(database), publicUrl: PUBLIC_URL, relyingParty },
         now: () => new Date(),
       });
@@ -74,7 +74,7 @@ export const sign: Row = {
         const ours: number[] = [];
         const theirs: number[] = [];
         for (const { id } of await s.listWaitingOrders()) {
-          const link = await links.open('order', s.approver, id);
+          const link = await links.createLink('order', s.approver, id);
           const url = (link ?? '').replace(PUBLIC_URL, `http://127.0.0.1:${botPort}`);
           ours.push(await timeUntilRequest(s, () => signOn(url)));
           await s.waitUntilIdle();

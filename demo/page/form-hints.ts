@@ -1,4 +1,4 @@
-import { inputsOf, stateValue } from '@domain-steward/slack-workspace/page/forms';
+import { findInputs, readStateValue } from '@domain-steward/slack-workspace/page/forms';
 import type { View } from '@domain-steward/slack-workspace/protocol';
 import type { HintAccount, Hints } from '../host.ts';
 
@@ -41,8 +41,8 @@ export function hintsFor(view: View, hints: Hints, person: string): FormHint[] {
 }
 
 function buildAccountHints(view: View, { accounts }: Hints, person: string): FormHint[] {
-  const methodInput = inputsOf(view).find(({ blockId }) => blockId === 'method');
-  const method = methodInput === undefined ? 'password' : stateValue(view.state.values, methodInput);
+  const methodInput = findInputs(view).find(({ blockId }) => blockId === 'method');
+  const method = methodInput === undefined ? 'password' : readStateValue(view.state.values, methodInput);
   return Object.values(accounts)
     .filter((account) => findMethod(account) === method)
     .sort((a, b) => Number(b.user === person) - Number(a.user === person))

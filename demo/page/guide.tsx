@@ -91,7 +91,7 @@ function DeedButton({ deed: { route, text, busy } }: { deed: Deed }) {
 }
 
 /** Offers to fill a form with values of the sandbox. */
-export function SandboxHints({ view, next, fill, hints }: FormHelp & { hints: Hints | undefined }) {
+export function SandboxHints({ view, isHighlighted, fill, hints }: FormHelp & { hints: Hints | undefined }) {
   const { me } = useChat();
   const list = hints === undefined ? [] : hintsFor(view, hints, me.name);
   if (list.length === 0) return null;
@@ -102,7 +102,7 @@ export function SandboxHints({ view, next, fill, hints }: FormHelp & { hints: Hi
         <button
           key={text}
           type="button"
-          class={next && index === 0 ? 'link-button next' : 'link-button'}
+          class={isHighlighted && index === 0 ? 'link-button next' : 'link-button'}
           onClick={() => fill(values)}
         >
           {text}

@@ -1,4 +1,10 @@
-import { ClockIcon, clockTime, placeOfZone, postJson, useChat } from '@domain-steward/slack-workspace/page';
+import {
+  ClockIcon,
+  formatClockTime,
+  getZonePlace,
+  postJson,
+  useChat,
+} from '@domain-steward/slack-workspace/page';
 import { useEffect, useState } from 'preact/hooks';
 import type { ClockState } from '../host.ts';
 
@@ -60,9 +66,9 @@ export function TimeControl({ clock, moved, next }: TimeControlProps) {
     <fieldset class="time" aria-label="Clock of the demonstration" aria-busy={busy}>
       <span class="time-now" role="status">
         <ClockIcon />
-        {day}, {clockTime(now, me.tz)}
+        {day}, {formatClockTime(now, me.tz)}
         <span class="time-place" title="Everybody reads times in their own time zone, as in Slack.">
-          {placeOfZone(me.tz)}
+          {getZonePlace(me.tz)}
         </span>
         {shift !== '' && <b> ({shift})</b>}
       </span>

@@ -1,9 +1,9 @@
 import {
   getJson,
+  type HostContext,
   type HostParts,
-  type Situation,
   useReader,
-  useStored,
+  useStoredValue,
 } from '@domain-steward/slack-workspace/page';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type {
@@ -33,11 +33,11 @@ const NEW_GUIDE: GuideMemory = { closed: false, seen: [] };
 const MAX_SEEN = 30;
 
 /** The demo's additions to the workspace: the guided paths, the clock, requests and webhooks. */
-export function useDemo({ snapshot, place, listen }: Situation): HostParts {
+export function useDemo({ snapshot, place, listen }: HostContext): HostParts {
   const { requests, webhooks, ceremonies, clock, setClock } = useSandbox(listen);
   const hints = useHints();
   const [panel, setPanel] = useState<PanelName>();
-  const [guide, changeGuide] = useStored('demo.guide', NEW_GUIDE);
+  const [guide, changeGuide] = useStoredValue('demo.guide', NEW_GUIDE);
   const closeGuide = (closed: boolean): void => changeGuide((before) => ({ ...before, closed }));
 
   const paths = pathsOf(snapshot);
@@ -100,7 +100,7 @@ export function useDemo({ snapshot, place, listen }: Situation): HostParts {
 }
 
 /** The demo server's data, kept up to date; requests and webhooks newest first. */
-function useSandbox(listen: Situation['listen']) {
+function useSandbox(listen: HostContext['listen']) {
   const [requests, setRequests] = useState<readonly SeenRequest[]>([]);
   const [webhooks, setWebhooks] = useState<readonly ReceivedWebhook[]>([]);
   const [ceremonies, setCeremonies] = useState<readonly string[]>([]);
@@ -135,14 +135,14 @@ function useSandbox(listen: Situation['listen']) {
     };
     readAll();
     return listen({
-      connected: (open) => {
+      onConnectionChange: (open) => {
         if (!open) return;
         // The demo may have been restarted, with an empty request log.
         setRequests([]);
         known.current = [];
         readAll();
       },
-      changed: ({ topic }) => {
+      onChange: ({ topic }) => {
         if (topic === 'host.requests') readRequests();
         if (topic === 'host.webhooks') readWebhooks();
         if (topic === 'host.ceremonies') readCeremonies();

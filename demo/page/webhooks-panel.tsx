@@ -1,4 +1,4 @@
-import { clockTime, useChat } from '@domain-steward/slack-workspace/page';
+import { formatClockTime, useChat } from '@domain-steward/slack-workspace/page';
 import type { ReceivedWebhook } from '../host.ts';
 import { Fact, Panel, Sent } from './panel.tsx';
 
@@ -21,7 +21,7 @@ function Webhook({ webhook: { id, at, type, text, body } }: { webhook: ReceivedW
     <details class="request">
       <summary>
         <span class="request-line">
-          <b class="method">{type}</b> <span class="quiet">{clockTime(at, me.tz)}</span>
+          <b class="method">{type}</b> <span class="quiet">{formatClockTime(at, me.tz)}</span>
         </span>
         <span class="request-line quiet">{text}</span>
       </summary>

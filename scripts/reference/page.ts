@@ -1,6 +1,6 @@
 import { VARIABLE_EXAMPLES } from '../../src/config/environment.ts';
 import type { RegisteredCommand } from '../../src/slack/feature.ts';
-import { findGroup, HELP_GROUPS } from '../../src/slack/help/help.view.ts';
+import { findGroupTitle, HELP_GROUPS } from '../../src/slack/help/help.view.ts';
 import { COMMANDS } from '../../src/slack/index.ts';
 import { SETTINGS } from './settings.ts';
 
@@ -37,10 +37,10 @@ function formatTable(headers: readonly string[], rows: readonly (readonly string
 
 function buildCommandTables(): readonly string[] {
   const commands = [...COMMANDS.values()];
-  return HELP_GROUPS.flatMap(({ title, names }) => {
+  return HELP_GROUPS.flatMap(({ title, commandNames }) => {
     const groupCommands = commands
-      .filter((command) => findGroup(command) === title)
-      .sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
+      .filter((command) => findGroupTitle(command) === title)
+      .sort((a, b) => commandNames.indexOf(a.name) - commandNames.indexOf(b.name));
     const rows = groupCommands.map(({ usage, summary, example, needs }) => [
       `\`${usage}\``,
       summary,

@@ -43,8 +43,8 @@ export interface AccountStore {
   /** @returns false if the person has no account in the slot */
   activate(teamId: string, userId: string, slot: string): Promise<boolean>;
   remove(ids: readonly string[]): Promise<void>;
-  /** @param profile the user's record; undefined keeps the stored one */
-  markVerified(id: string, at: Date, profile?: AccountProfile): Promise<void>;
+  /** @param profile undefined keeps the stored profile */
+  markVerified(id: string, verifiedAt: Date, profile?: AccountProfile): Promise<void>;
   /** Lists accounts encrypted with a key other than `keyId`, sorted by id, starting after `afterId`. */
   listSealedWithOtherKey(
     keyId: string,
@@ -52,17 +52,17 @@ export interface AccountStore {
     afterId?: string,
   ): Promise<readonly { readonly account: Account; readonly sealed: SealedSecret }[]>;
   /** Replaces the encrypted credential. @returns false if it has changed since it was read */
-  reseal(id: string, before: SealedSecret, after: SealedSecret): Promise<boolean>;
+  reseal(id: string, previousSecret: SealedSecret, newSecret: SealedSecret): Promise<boolean>;
   readonly team: TeamAccountStore;
 }
 
-/** Stores the team's account. There is at most one. Every change is logged. */
+/** Stores the team's account, if there is one. Logs every change. */
 export interface TeamAccountStore {
   find(teamId: string): Promise<Account | undefined>;
   /** Replaces the previous account. If the login is the same, the account keeps its id. */
-  save(account: TeamAccount, sealed: SealedSecret, at: Date): Promise<void>;
+  save(account: TeamAccount, sealed: SealedSecret, savedAt: Date): Promise<void>;
   /** @returns the deleted account */
-  remove(teamId: string, by: string, at: Date): Promise<Account | undefined>;
+  remove(teamId: string, adminUserId: string, removedAt: Date): Promise<Account | undefined>;
 }
 
 /** A trusted application, linked by an admin. */

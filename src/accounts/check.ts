@@ -4,7 +4,7 @@ import { NOT_SENDABLE, type RequestIssue } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
 import type { Account } from './account.ts';
 import type { AccountsContext } from './context.ts';
-import { type AccountProfile, readProfile } from './profile.ts';
+import { type AccountProfile, parseProfile } from './profile.ts';
 
 export type LinkOutcome =
   /** `isVerified` is false if the service API has no way to check the credential before its first use. */
@@ -40,7 +40,7 @@ export interface ServiceExplanation {
 /** A credential that the service accepted or that can't be checked. */
 interface CheckedCredential {
   readonly kind: 'checked';
-  /** A session in place of a one-time token. */
+  /** Contains a session instead of a one-time token. */
   readonly credentialToStore: Credential;
   readonly isVerified: boolean;
   readonly profile: AccountProfile | undefined;
@@ -58,9 +58,9 @@ export async function checkCredential(
     const { sessionHash, sessionEndsAt } = verification;
     const credentialToStore =
       credential.method === 'two_factor' && sessionHash !== undefined
-        ? replaceTokenBySession(credential, sessionHash, sessionEndsAt)
+        ? replaceTokenWithSession(credential, sessionHash, sessionEndsAt)
         : credential;
-    return { kind: 'checked', credentialToStore, isVerified: true, profile: readProfile(verification.user) };
+    return { kind: 'checked', credentialToStore, isVerified: true, profile: parseProfile(verification.user) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return toLinkFailure(error);
@@ -70,7 +70,7 @@ export async function checkCredential(
 }
 
 /** A one-time token can't be used again, so its session is stored instead. */
-function replaceTokenBySession(
+function replaceTokenWithSession(
   credential: Extract<Credential, { method: 'two_factor' }>,
   sessionHash: Secret,
   sessionEndsAt: number | undefined,

@@ -4,7 +4,7 @@ import type { AccountsContext } from './context.ts';
 import { parseCredential } from './credential.ts';
 import type { SealedSecret } from './vault.ts';
 
-/** Replaced if the account's encrypted credential changes. */
+/** A cached client is replaced if the account's encrypted credential changes. */
 interface CachedClient {
   readonly sealed: SealedSecret;
   readonly client: ServiceClient;
@@ -12,7 +12,7 @@ interface CachedClient {
   readonly isVerified: boolean;
 }
 
-/** If there are more, the least recently used is closed, because each client may hold a session at the service. */
+/** The limit exists because each client may hold a session at the service. */
 const MAX_CLIENTS = 500;
 
 export type ClientCache = ReturnType<typeof createClientCache>;
@@ -42,8 +42,8 @@ export function createClientCache(context: AccountsContext) {
     );
     clients.set(account.id, { sealed, client, isVerified: account.verifiedAt !== undefined });
     if (previous !== undefined) void previous.client.close().catch(() => undefined);
-    const oldest = clients.keys().next();
-    if (clients.size > MAX_CLIENTS && oldest.done !== true) void close(oldest.value, 'own');
+    const [oldestId] = clients.keys();
+    if (clients.size > MAX_CLIENTS && oldestId !== undefined) void close(oldestId, 'own');
     return client;
   }
 
@@ -76,9 +76,9 @@ export function createClientCache(context: AccountsContext) {
       try {
         await store.markVerified(accountId, now());
       } catch (err) {
-        // The next use tries again.
+        // The next call tries again.
         if (clients.get(accountId)?.client === cached.client) clients.set(accountId, cached);
-        log.warn({ err, accountId }, 'recording that an account was accepted failed');
+        log.warn({ err, accountId }, 'recording that the service accepted a credential failed');
       }
     },
   };

@@ -25,12 +25,12 @@ const storedCredentialSchema = z.discriminatedUnion('method', [
 
 /** Leaves out the one-time token, which is used up when the account is linked. */
 export function serializeCredential(credential: Credential): Secret {
-  const revealed = Object.fromEntries(
+  const revealedFields = Object.fromEntries(
     Object.entries(credential)
       .filter(([name, value]) => name !== 'token' && value !== undefined)
       .map(([name, value]) => [name, value instanceof Secret ? value.reveal() : value]),
   );
-  return new Secret(JSON.stringify(revealed));
+  return new Secret(JSON.stringify(revealedFields));
 }
 
 /** @throws {VaultError} if another version of the bot wrote the credential in an unknown format */

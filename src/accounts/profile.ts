@@ -17,6 +17,6 @@ const userRecordSchema = z.object({
 /** From the user's record in a login response (service API, section User). */
 export type AccountProfile = Readonly<z.output<typeof userRecordSchema>>;
 
-export function readProfile(value: unknown): AccountProfile | undefined {
+export function parseProfile(value: unknown): AccountProfile | undefined {
   return userRecordSchema.safeParse(value).data;
 }

@@ -11,7 +11,7 @@ export interface SealedSecret {
 export interface Vault {
   readonly currentKeyId: string;
   /**
-   * @param associatedData identifies the secret's row (team, user, context …), so that a secret that was moved to
+   * @param associatedData identifies the secret's row (team, user, context …), so that a secret moved to
    * another row can't be decrypted
    */
   seal(secret: Secret, associatedData: readonly string[]): SealedSecret;
@@ -63,10 +63,10 @@ export function createVault(
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, currentKey.key, nonce, { authTagLength: TAG_BYTES });
       cipher.setAAD(encodeAssociatedData(currentKey.id, associatedData));
-      const ciphertext = [cipher.update(secret.reveal(), 'utf8'), cipher.final()];
+      const ciphertextParts = [cipher.update(secret.reveal(), 'utf8'), cipher.final()];
       return {
         keyId: currentKey.id,
-        bytes: Uint8Array.from(Buffer.concat([nonce, ...ciphertext, cipher.getAuthTag()])),
+        bytes: Uint8Array.from(Buffer.concat([nonce, ...ciphertextParts, cipher.getAuthTag()])),
       };
     },
 
@@ -86,8 +86,8 @@ export function createVault(
       decipher.setAAD(encodeAssociatedData(sealed.keyId, associatedData));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       try {
-        const plaintext = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
-        return new Secret(Buffer.concat(plaintext).toString('utf8'));
+        const plaintextParts = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
+        return new Secret(Buffer.concat(plaintextParts).toString('utf8'));
       } catch (cause) {
         throw new VaultError('decrypting a secret: it was changed, or belongs to another account', {
           cause,

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Proposals } from '../approvals/proposals/proposals.ts';
 import type { Config } from '../config/environment.ts';
-import type { Expiry } from '../expiry/expiry.ts';
+import type { ExpiryTracker } from '../expiry/expiry.ts';
 import { createLog, type Log } from '../lib/log.ts';
 import type { PriceStore } from '../money/ports.ts';
 import type { ProtectedChanges } from '../names/protected-changes.ts';
 import type { OrdersContext } from '../orders/context.ts';
-import type { RunningHeartbeat } from '../orders/restore-guard.ts';
-import { markUnsentAsUnknown, startHeartbeat } from '../orders/restore-guard.ts';
+import { markUnsentAsUnknown, type RunningHeartbeat, startHeartbeat } from '../orders/restore-guard.ts';
 import { isSignedBySlack } from '../slack/inbound/slack-signature.ts';
-import { compose, createPageHandler } from './compose.ts';
+import { composeContexts, createPageHandler } from './compose.ts';
 import { createMetrics } from './metrics.ts';
 import { createReadiness } from './readiness.ts';
 import { DEFAULT_PACE, type Seams } from './seams.ts';
@@ -22,21 +21,21 @@ import {
   logMissingFeatures,
   retryAtStart,
   startApp,
-  warnAboutMovedKeys,
+  warnAboutUnusablePasskeys,
 } from './start.ts';
-import { startWork } from './work.ts';
+import { startBackgroundWork } from './work.ts';
 
 export interface Bot {
   readonly port: number;
   readonly metricsPort: number;
-  readonly expiry: Expiry;
+  readonly expiry: ExpiryTracker;
   readonly prices: PriceStore;
   readonly protectedChanges: ProtectedChanges;
   readonly proposals: Proposals;
-  /** Finds and does all due work, after a clock jump. */
+  /** Finds and does all due work. Called after a clock jump. */
   catchUp(): Promise<void>;
   /** Finishes running work, or leaves it in a state from which it can be resumed, within 10 seconds. */
-  stop(): Promise<void>;
+  stopBot(): Promise<void>;
 }
 
 /** @throws {StartError} with instructions for the operator */
@@ -54,23 +53,32 @@ export async function startBot(
   const shutdown = createShutdown(log);
   const parts = { metrics: createMetrics(), readiness: createReadiness(['database', 'slack']), shutdown };
   try {
-    return await start({ config, log, signal, seams, pace, now, processId: randomUUID(), ...parts });
+    return await startComponents({
+      config,
+      log,
+      signal,
+      seams,
+      pace,
+      now,
+      processId: randomUUID(),
+      ...parts,
+    });
   } catch (error) {
     await shutdown.closeAll();
     throw error;
   }
 }
 
-async function start(appContext: AppContext): Promise<Bot> {
+async function startComponents(appContext: AppContext): Promise<Bot> {
   const { config, log, readiness, shutdown } = appContext;
   const connections = await connect(appContext);
   const { server, metricsServer, slack, stores } = connections;
-  const contexts = compose(appContext, connections);
+  const contexts = composeContexts(appContext, connections);
   const { accounts, expiry, savedSettings, protectedChanges, proposals } = contexts.slack;
   // Must run before any work is claimed.
   const heartbeat = await startCheckedHeartbeat(appContext, connections, contexts.slack.orders);
-  await retryAtStart('the database', log, appContext.signal, contexts.slack.webhooks.serve);
-  const work = startWork(appContext, connections, contexts);
+  await retryAtStart('the database', log, appContext.signal, contexts.slack.webhooks.registerEndpoints);
+  const work = startBackgroundWork(appContext, connections, contexts);
   shutdown.onClose(work.stop);
   accounts.reseal().then(
     (count) => count > 0 && log.info({ count }, 'encrypted credentials with the current key'),
@@ -79,17 +87,17 @@ async function start(appContext: AppContext): Promise<Bot> {
   const app = await startApp(appContext, slack, contexts.slack);
   const { signingSecret } = config.slack;
   server.serve({
-    calendar: (token) => expiry.openFeed(token),
-    page: createPageHandler(appContext, connections, contexts.slack),
+    openCalendar: (token) => expiry.openFeed(token),
+    servePage: createPageHandler(appContext, connections, contexts.slack),
     isSigned: (headers, body) => signingSecret !== undefined && isSignedBySlack(signingSecret, headers, body),
-    slack: () => (app.isConnected() ? app.requestListener : undefined),
+    getSlackListener: () => (app.isConnected() ? app.requestListener : undefined),
   });
   logMissingFeatures(appContext, savedSettings);
   shutdown.onClose(checkSettingsLater(appContext, slack, savedSettings));
-  warnAboutMovedKeys(appContext, connections);
+  warnAboutUnusablePasskeys(appContext, connections);
   const ports = { port: server.port, metricsPort: metricsServer.port };
   log.info({ ...ports, mode: getSlackMode(config).kind }, 'ready');
-  let stopped: Promise<void> | undefined;
+  let stopPromise: Promise<void> | undefined;
   return {
     ...ports,
     expiry,
@@ -97,10 +105,10 @@ async function start(appContext: AppContext): Promise<Bot> {
     protectedChanges,
     proposals,
     catchUp: work.catchUp,
-    stop() {
-      readiness.watch('shutdown', async () => 'shutting down');
-      stopped ??= shutdown.stop({ heartbeat, work, app });
-      return stopped;
+    stopBot() {
+      readiness.setCheck('shutdown', async () => 'shutting down');
+      stopPromise ??= shutdown.stop({ heartbeat, work, app });
+      return stopPromise;
     },
   };
 }
@@ -111,8 +119,8 @@ async function startCheckedHeartbeat(
   orders: OrdersContext,
 ): Promise<RunningHeartbeat> {
   const guard = { ...orders, heartbeat: stores.heartbeat, processId };
-  const database = await retryAtStart('the database', log, signal, () => markUnsentAsUnknown(guard));
-  const heartbeat = startHeartbeat(guard, database);
+  const knownDatabase = await retryAtStart('the database', log, signal, () => markUnsentAsUnknown(guard));
+  const heartbeat = startHeartbeat(guard, knownDatabase);
   shutdown.onClose(() => heartbeat.stop());
   return heartbeat;
 }

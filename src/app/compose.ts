@@ -5,7 +5,7 @@ import { createProposals } from '../approvals/proposals/proposals.ts';
 import { createVerifier } from '../approvals/signing/assertion.ts';
 import { listActiveKeys } from '../approvals/signing/key-ring.ts';
 import { applySavedSettings } from '../config/settings.ts';
-import { createExpiry, type Expiry } from '../expiry/expiry.ts';
+import { createExpiryTracker, type ExpiryTracker } from '../expiry/expiry.ts';
 import { createAnchorFile } from '../ledger/anchor-file.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { MAX_CSV_BYTES } from '../lib/csv.ts';
@@ -27,6 +27,7 @@ import { createWebhooks, WEBHOOK_TIMEOUT_MS } from '../outbox/webhooks/webhooks.
 import { createTagLoader } from '../policy/subject.ts';
 import { createRdapClient } from '../registry/rdap/client.ts';
 import { createWhoisClient } from '../registry/whois/client.ts';
+import type { Credential } from '../service/authenticator/signature.ts';
 import { createServiceClient } from '../service/client.ts';
 import { getCredentialInterfaces } from '../service/interfaces.ts';
 import { createLinkLimiter } from '../slack/accounts/link.ts';
@@ -40,20 +41,20 @@ import { createFileReader } from '../slack/outbound/download.ts';
 import { createUpdateQueue } from '../slack/outbound/latest.ts';
 import { isSlackResponseUrl } from '../slack/outbound/response-url.ts';
 import { createNotifier } from '../slack/planners.ts';
-import { shareRead } from '../store/batch.ts';
+import { createSharedRead } from '../store/batch.ts';
 import type { Stores } from '../store/stores.ts';
 import { createCeremonies } from '../web/ceremony.ts';
-import { createLinks } from '../web/links.ts';
+import { createSigningLinks } from '../web/links.ts';
 import { createPages } from '../web/routes.ts';
 import { createLoop, createReconciler, type Loop, type Reconciler } from './reconcile.ts';
 import type { Routes } from './server.ts';
 import type { AppContext, Connections, Contexts } from './site.ts';
 
-/** Each lookup can read up to two certificates. */
+/** Low, because each lookup can open TLS connections for two certificates. */
 const MAX_PARALLEL_LOOKUPS = 8;
 const USER_AGENT = 'domain-steward (expiry watch list)';
 
-type FeatureParts = Pick<
+type FeatureServices = Pick<
   SlackContext,
   | 'accounts'
   | 'ledger'
@@ -70,29 +71,27 @@ type FeatureParts = Pick<
 >;
 
 /** Builds the contexts. Starts nothing. */
-export function compose(appContext: AppContext, connections: Connections): Contexts {
+export function composeContexts(appContext: AppContext, connections: Connections): Contexts {
   const { config, pace, metrics, now, log, shutdown } = appContext;
   const { slack, stores, vault, relyingParty, publicUrl, teamDefaults } = connections;
   const { teamId } = slack.bot;
   const hasService = config.service.jsonUrl !== undefined;
-  const accounts = createAccounts({
-    ...{ teamId, store: stores.accounts, vault, now, log },
-    createClient: (credential) => {
-      const { jsonUrl, ...service } = config.service;
-      if (jsonUrl === undefined) throw new Error('no domain service is connected');
-      return createServiceClient({ ...service, jsonUrl, credential, tokenSteps: stores.tokenSteps });
-    },
-  });
+  const createClient = (credential: Credential) => {
+    const { jsonUrl, ...service } = config.service;
+    if (jsonUrl === undefined) throw new Error('no domain service is connected');
+    return createServiceClient({ ...service, jsonUrl, credential, tokenSteps: stores.usedTokenSteps });
+  };
+  const accounts = createAccounts({ teamId, store: stores.accounts, vault, now, log, createClient });
   shutdown.onClose(() => accounts.close());
   const anchorFile = createAnchorFile(config.dataDir, teamId, log);
   const ledger = createLedger({ store: stores.ledger, key: connections.ledgerKey, anchorFile, now, log });
-  const savedSettings = async () =>
+  const loadSettings = async () =>
     applySavedSettings(teamDefaults.current(), await stores.savedSettings.loadAll());
   const reconciler = createReconciler({
     ...pace,
     store: stores.orders,
     notifications: stores.notifications,
-    advance: (orderId, lane) => advanceOrder(sending, orderId, lane),
+    advance: (orderId, lane) => advanceOrder(sendingContext, orderId, lane),
     notify: (subject, isClaimed) => notifySubject(subject, isClaimed),
     canRefresh: () => slack.pacer.hasCapacity('chat.update'),
     onFailed: metrics.countJobFailure,
@@ -103,7 +102,7 @@ export function compose(appContext: AppContext, connections: Connections): Conte
   const names = createNames(namesContext);
   const observationLoop = createObservationLoop(appContext, names);
   const orders = composeOrders(appContext, connections, { accounts, names, ledger, reconciler });
-  const expiry = createExpiry({
+  const expiry = createExpiryTracker({
     ...namesContext,
     watchList: stores.watchList,
     reminders: stores.reminders,
@@ -113,9 +112,9 @@ export function compose(appContext: AppContext, connections: Connections): Conte
     publicUrl,
     formatEvent: (name) => formatCalendarEvent(name, hasService),
     loadMandateCheck: () => createMandateCheck(orders),
-    settings: savedSettings,
+    settings: loadSettings,
     startLookups: () => {
-      void reconciler.checkRecords();
+      void reconciler.checkPublicRecords();
       void observationLoop.poll();
     },
   });
@@ -127,29 +126,45 @@ export function compose(appContext: AppContext, connections: Connections): Conte
     log,
     signal: shutdown.backgroundSignal,
   });
-  const signingLinks = createLinks({ store: stores.links, publicUrl, relyingParty, now });
-  const offboarding = composeOffboarding(appContext, connections, accounts, orders);
+  const signingLinks = createSigningLinks({ store: stores.links, publicUrl, relyingParty, now });
+  const offboardingContext = composeOffboarding(appContext, connections, accounts, orders);
   const protectedChanges = createProtectedChanges({ ...orders, names: namesContext });
+  const features = {
+    accounts,
+    ledger,
+    names,
+    orders,
+    expiry,
+    webhooks,
+    signingLinks,
+    savedSettings: loadSettings,
+  };
   const slackContext = composeSlack(appContext, connections, {
-    ...{ accounts, ledger, names, orders, expiry, webhooks, signingLinks, savedSettings },
+    ...features,
     protectedChanges,
     proposals: createProposals({
       orders,
       store: stores.proposals,
       findNameConfirmers: protectedChanges.findConfirmers,
     }),
-    offboard: (userId) => offboard(offboarding, userId),
-    notifyDue: reconciler.notifyDue,
+    offboard: (userId) => offboard(offboardingContext, userId),
+    notifyDue: reconciler.pollNotifications,
   });
   const notifySubject = createNotifier(slackContext);
-  const sending = composeSending(appContext, orders, { accounts, names, expiry });
-  return { slack: slackContext, sending, offboarding, reconciler, observationLoop };
+  const sendingContext = composeSending(appContext, orders, { accounts, names, expiry });
+  return {
+    slack: slackContext,
+    sending: sendingContext,
+    offboarding: offboardingContext,
+    reconciler,
+    observationLoop,
+  };
 }
 
 function composeSending(
   { pace, processId, metrics, shutdown }: AppContext,
   orders: OrdersContext,
-  { accounts, names, expiry }: { accounts: Accounts; names: Names; expiry: Expiry },
+  { accounts, names, expiry }: { accounts: Accounts; names: Names; expiry: ExpiryTracker },
 ): SendingContext {
   return {
     ...orders,
@@ -158,7 +173,7 @@ function composeSending(
     leaseMs: pace.leaseMs,
     maxSendDelayMs: pace.maxSendDelayMs,
     wallClock: Date.now,
-    recordDuration: metrics.recordServiceRequest,
+    recordRequestDuration: metrics.recordServiceRequest,
     updateWatchList: expiry.updateAfterOrder,
     findEvidence: names.findEvidence,
     lookUpAtRegistry: names.findConfirmation,
@@ -174,7 +189,7 @@ function createObservationLoop({ pace, metrics, log }: AppContext, names: Names)
     concurrency: MAX_PARALLEL_LOOKUPS,
     periodMs: pace.periodMs,
     claim: names.claimDue,
-    work: names.lookUp,
+    handle: names.lookUp,
     onFailed: () => metrics.countJobFailure('names'),
     log,
   });
@@ -183,9 +198,9 @@ function createObservationLoop({ pace, metrics, log }: AppContext, names: Names)
 function composeNames(
   { config, seams, pace: { spacingMs }, processId, now, log, shutdown }: AppContext,
   stores: Stores,
-  { notifyDue: pollNotifications }: Reconciler,
+  { pollNotifications }: Reconciler,
 ): NamesContext {
-  // The only client for registries, so that its rate limits cover all requests.
+  // All RDAP requests must use this client, because it enforces the registries' rate limits.
   const rdap = createRdapClient({
     bootstrapUrl: config.rdapBootstrapUrl,
     userAgent: USER_AGENT,
@@ -213,14 +228,14 @@ function composeNames(
         ...(spacingMs === undefined ? {} : { spacingMs }),
       }),
     ...createObservers(config.dnsServers, now, seams.readCertificate, config.lookUpPrivateAddresses),
-    certificateDays: config.certificateDays,
+    certificateWarningDays: config.certificateDays,
     now,
     log,
     signal: shutdown.backgroundSignal,
   });
 }
 
-interface OrderParts {
+interface OrderDependencies {
   readonly accounts: Accounts;
   readonly names: Names;
   readonly ledger: Ledger;
@@ -230,12 +245,11 @@ interface OrderParts {
 function composeOrders(
   { config, seams, log, now }: AppContext,
   connections: Connections,
-  { accounts, names, ledger, reconciler }: OrderParts,
+  { accounts, names, ledger, reconciler }: OrderDependencies,
 ): OrdersContext {
   const { slack, stores, vault } = connections;
   const { bot, directory } = slack;
   const { prices, budgets, portfolio } = stores;
-  const readTags = createTagLoader(portfolio.findTags);
   const priceOrder = createOrderPricer({ prices, now });
   const ruleFacts: OrdersContext['ruleFacts'] = {
     currency: config.currency,
@@ -244,15 +258,15 @@ function composeOrders(
     findMatchingNames: stores.mandates.findMatchingNames,
   };
   const trust = buildKeyTrust(config.signingRoots, connections);
-  const areSigningEventsSealed = trust && shareRead(ledger.areSigningEventsSealed);
-  const readRows = () => stores.keys.readRows(areSigningEventsSealed);
-  const { policy } = seams;
+  const areSigningEventsSealed = trust && createSharedRead(ledger.areSigningEventsSealed);
+  const readSigningRows = () => stores.keys.readRows(areSigningEventsSealed);
+  const { policy: policySource } = seams;
   const signing = createOrderSigning({
     trust,
     readRows:
-      policy === undefined
-        ? readRows
-        : async () => ({ ...(await readRows()), policy: await policy.current() }),
+      policySource === undefined
+        ? readSigningRows
+        : async () => ({ ...(await readSigningRows()), policy: await policySource.loadCurrentPolicy() }),
     directory,
     applySavedSettings: (saved) => applySavedSettings(connections.teamDefaults.current(), saved),
     environmentSettings: applySavedSettings(connections.teamDefaults.current(), {}),
@@ -263,8 +277,8 @@ function composeOrders(
   return {
     store: stores.orders,
     advance: (order) => {
-      // The daily message about the mandate shows the order.
-      if (order.mandate !== undefined) void stores.mandates.requestUpdate(order.id, now());
+      // Updates the mandate's daily message, which shows the order.
+      if (order.mandate !== undefined) void stores.mandates.requestMessageUpdate(order.id, now());
       reconciler.advance(order);
     },
     vault,
@@ -284,14 +298,14 @@ function composeOrders(
     compareBudgets: createBudgetComparer({ ...budgetSources, now }),
     compareBudgetsOn: (day) => createBudgetComparer({ ...budgetSources, now: () => new Date(day) }),
     isAdmin: (userId) => isCurrentAdmin({ admins: config.admins, directory, log }, userId),
-    findFirstExpiry: stores.watchList.findFirstExpiry,
+    findFirstExpiry: stores.watchList.findEarliestExpiry,
     checkImpact: names.impacts.assessAtApproval,
     recordImpactWarning: names.impacts.recordNotified,
     findLastImpactWarning: names.impacts.findLastWarningTime,
     incidents: names.orderIncidents,
     hasOpenIncident: async (name) => (await stores.incidents.listOpen([name])).length > 0,
     mandates: stores.mandates,
-    loadAffectedTags: readTags,
+    loadAffectedTags: createTagLoader(portfolio.findTags),
     findAccount: accounts.find,
     findDefaultAccount: accounts.findDefault,
     listInterfaces: ({ method }) => getCredentialInterfaces(method, config.service.xmlUrl !== undefined),
@@ -305,12 +319,12 @@ function composeOrders(
 function composeSlack(
   { config, pace, log, now, shutdown }: AppContext,
   { slack, stores, vault, databaseUrl }: Connections,
-  features: FeatureParts,
+  features: FeatureServices,
 ): SlackContext {
-  const { savedSettings } = features;
+  const { savedSettings: loadSettings } = features;
   const { web, bot, orgId, directory } = slack;
   const { apiUrl, botToken } = config.slack;
-  const cards = { orders: stores.orders, notifications: stores.notifications, now };
+  const cardDeps = { orders: stores.orders, notifications: stores.notifications, now };
   return {
     ...stores,
     ...features,
@@ -329,8 +343,10 @@ function composeSlack(
     currency: config.currency,
     certificateDays: config.certificateDays,
     refreshPendingCards: () =>
-      stores.orders.refreshPending(now()).catch((err: unknown) => log.warn({ err }, 'updating cards failed')),
-    adoptCard: (orderId, message) => adoptCard(cards, orderId, message),
+      stores.orders
+        .queuePendingMessageUpdates(now())
+        .catch((err: unknown) => log.warn({ err }, 'updating cards failed')),
+    adoptCard: (orderId, message) => adoptCard(cardDeps, orderId, message),
     homeTabUpdates: createUpdateQueue('publishing a Home tab', log),
     formUpdates: createUpdateQueue('updating an open form', log),
     readFile: createFileReader(botToken, apiUrl, MAX_CSV_BYTES),
@@ -339,7 +355,7 @@ function composeSlack(
     runDoctor: async function* () {
       const database = { url: databaseUrl, accounts: stores.accounts };
       const options = { config, database, vault, web, now: () => new Date() };
-      yield* runChecks({ ...options, settings: await savedSettings() });
+      yield* runChecks({ ...options, settings: await loadSettings() });
     },
     linkAttempts: createLinkLimiter(),
     defaultContext: config.service.defaultContext,
@@ -367,42 +383,46 @@ function composeOffboarding(
     },
     owners: {
       listOwners: stores.portfolio.listOwners,
-      recordLeft: (userId) => stores.portfolio.recordOwnerLeft(userId, now()),
-      recordReturned: stores.portfolio.recordOwnerReturned,
+      recordDeparture: (userId) => stores.portfolio.recordOwnerDeparture(userId, now()),
+      recordReturn: stores.portfolio.recordOwnerReturn,
     },
     directory: slack.directory,
     alertTeamAccountOwnerLeft: (account: Account, userId: string) =>
-      stores.notifications.addIfMissing(toDepartureSubject(account, userId), now()),
+      stores.notifications.addSubjectIfMissing(toDepartureSubject(account, userId), now()),
     now,
     log,
   };
 }
 
-/** Creates the handler of the signing pages. It serves none if WebAuthn doesn't work at `PUBLIC_URL`. */
+/** Creates the handler for the signing pages. It serves no pages if WebAuthn doesn't work at `PUBLIC_URL`. */
 export function createPageHandler(
   { now }: AppContext,
   { stores, relyingParty, teamDefaults }: Connections,
-  deps: SlackContext,
-): Routes['page'] {
+  slackContext: SlackContext,
+): Routes['servePage'] {
   if (relyingParty === undefined) return async () => false;
   const { links, keys, policies, savedSettings } = stores;
   const ceremonies = createCeremonies({
-    ...{ links, keys, relyingParty, policies, now },
-    orders: deps.orders,
-    onRulesChanged: () => {
-      deps.notifyDue();
-      void deps.refreshPendingCards();
+    links,
+    keys,
+    relyingParty,
+    policies,
+    now,
+    orders: slackContext.orders,
+    onPolicyOrSettingsChanged: () => {
+      slackContext.notifyDue();
+      void slackContext.refreshPendingCards();
     },
-    proposals: deps.proposals,
+    proposals: slackContext.proposals,
     loadSavedSettings: savedSettings.loadAll,
     applySavedSettings: (saved) => applySavedSettings(teamDefaults.current(), saved),
   });
-  return createPages({ ceremonies, origin: relyingParty.origin, ...createPageTexts(deps) }).handle;
+  return createPages({ ceremonies, origin: relyingParty.origin, ...createPageTexts(slackContext) }).handle;
 }
 
 /**
  * If passkeys don't work at `PUBLIC_URL`, no signature is valid: a wrong setting must not turn signing off.
- * @returns undefined without `SIGNING_ROOTS`
+ * @returns undefined if `SIGNING_ROOTS` is empty
  */
 function buildKeyTrust(
   roots: readonly string[],

@@ -15,10 +15,10 @@ export interface Metrics {
   /** @param times 0 creates the counter, so that alerts can see the job before its first failure */
   countJobFailure(job: string, times?: number): void;
   recordAcknowledgement(kind: string, seconds: number): void;
-  /** Loads the figures about orders at every scrape. */
-  watchOrders(load: () => Promise<OrderFigures>): void;
-  /** Loads values at every scrape, in addition to other sources. */
-  watchGauges(source: () => Promise<GaugeValues>): void;
+  /** Sets the function that loads the order figures at every scrape. */
+  setOrderSource(load: () => Promise<OrderFigures>): void;
+  /** Adds a function that loads gauge values at every scrape. */
+  addGaugeSource(source: () => Promise<GaugeValues>): void;
 }
 
 /** Unknown values are undefined. */
@@ -56,7 +56,7 @@ function createGauges(registry: Registry): ReadonlyMap<string, Gauge> {
 
 function createInstruments(registry: Registry) {
   const registers = [registry];
-  // If a commit takes longer than 2 s, the delivery is acknowledged anyway. Slack gives up after 3 s.
+  // Slack requests are acknowledged after 2 s even without a commit. Slack gives up after 3 s.
   const buckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 3, 5, 10, 30];
   return {
     serviceRequests: new Histogram({
@@ -134,8 +134,10 @@ export function createMetrics(): Metrics {
   const gaugeSources: (() => Promise<GaugeValues>)[] = [];
   /** Unknown values are omitted from a scrape. */
   const setGauges = async () => {
-    const loaded = await Promise.all(gaugeSources.map((source) => source().catch((): GaugeValues => ({}))));
-    const values = new Map(loaded.flatMap((sourceValues) => Object.entries(sourceValues)));
+    const valuesBySource = await Promise.all(
+      gaugeSources.map((source) => source().catch((): GaugeValues => ({}))),
+    );
+    const values = new Map(valuesBySource.flatMap((sourceValues) => Object.entries(sourceValues)));
     for (const [key, gauge] of gauges) {
       const value = values.get(key);
       if (value === undefined) gauge.remove();
@@ -168,9 +170,9 @@ export function createMetrics(): Metrics {
     countUnknownKey: () => instruments.unknownKeys.inc(),
     countJobFailure: (job, times = 1) => instruments.jobFailures.inc({ name: job }, times),
     recordAcknowledgement: (kind, seconds) => instruments.acknowledgements.observe({ kind }, seconds),
-    watchOrders(load) {
+    setOrderSource(load) {
       loadOrderFigures = load;
     },
-    watchGauges: (source) => void gaugeSources.push(source),
+    addGaugeSource: (source) => void gaugeSources.push(source),
   };
 }

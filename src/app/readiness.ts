@@ -5,38 +5,38 @@ const DETAIL_TIMEOUT_MS = 1_000;
 /** Keyed by part. */
 export type PartProblems = Readonly<Record<string, string>>;
 
-type Check = () => Promise<string | undefined>;
+type PartCheck = () => Promise<string | undefined>;
 
 export interface Readiness {
   listUnreadyParts(): Promise<PartProblems>;
   /** @param check returns why the part isn't ready, or undefined if it is ready */
-  watch(part: string, check: Check): void;
+  setCheck(part: string, check: PartCheck): void;
   /** Problems that don't affect readiness. */
   listDetails(): Promise<PartProblems>;
   /** @param check returns the part's problem, if any */
-  watchDetail(part: string, check: Check): void;
+  setDetailCheck(part: string, check: PartCheck): void;
 }
 
-/** @param parts the required parts; a part isn't ready before {@link Readiness.watch} is called for it */
+/** @param parts the required parts; each part isn't ready until its check is registered */
 export function createReadiness(parts: readonly string[]): Readiness {
-  const checks = new Map<string, Check>(parts.map((part) => [part, async () => 'not connected yet']));
-  const details = new Map<string, Check>();
+  const checks = new Map<string, PartCheck>(parts.map((part) => [part, async () => 'not connected yet']));
+  const detailChecks = new Map<string, PartCheck>();
   return {
     listUnreadyParts: () => runChecks(checks),
-    listDetails: () => runChecks(details),
-    watchDetail(part, check) {
+    listDetails: () => runChecks(detailChecks),
+    setDetailCheck(part, check) {
       // A detail that can't be read in time is omitted, so that it doesn't delay the response.
-      details.set(part, () =>
+      detailChecks.set(part, () =>
         Promise.race([check().catch(() => undefined), sleep(DETAIL_TIMEOUT_MS, undefined, { ref: false })]),
       );
     },
-    watch(part, check) {
+    setCheck(part, check) {
       checks.set(part, check);
     },
   };
 }
 
-async function runChecks(checks: ReadonlyMap<string, Check>): Promise<PartProblems> {
+async function runChecks(checks: ReadonlyMap<string, PartCheck>): Promise<PartProblems> {
   const results = await Promise.all([...checks].map(async ([part, check]) => [part, await check()] as const));
   return Object.fromEntries(
     results.flatMap(([part, problem]) => (problem === undefined ? [] : [[part, problem]])),

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
-import { computeDueTime, computeNotificationTime, DUE_LANES } from '../orders/due.ts';
+import { computeDueTime, computeNotificationTime, STATES_BY_DUE_LANE } from '../orders/due.ts';
 import type { Order } from '../orders/order.ts';
 import type { DueLane, OrderStore } from '../orders/ports.ts';
 import {
@@ -10,8 +10,8 @@ import {
   type Subject,
 } from '../outbox/notifications.ts';
 
-// Due rows are found at start and every two seconds. The process that made a change finds its row
-// immediately. So lost notifications, crashes and other replicas need no special handling.
+// Each process queries for due rows at start and every two seconds, and immediately processes rows that it
+// has changed. Lost notifications, crashes and other replicas therefore need no special handling.
 
 export interface LoopOptions {
   readonly name: string;
@@ -20,7 +20,7 @@ export interface LoopOptions {
   readonly periodMs: number;
   /** Claims up to `limit` ids that are due and unclaimed. */
   readonly claim: (limit: number) => Promise<readonly string[]>;
-  readonly work: (id: string, isClaimed: boolean) => Promise<void>;
+  readonly handle: (id: string, isClaimed: boolean) => Promise<void>;
   readonly onFailed: () => void;
   readonly log: Log;
 }
@@ -41,34 +41,34 @@ export interface Loop {
   idle(): Promise<void>;
 }
 
-export function createLoop({ name, concurrency, periodMs, claim, work, onFailed, log }: LoopOptions): Loop {
-  const running = new Map<string, Promise<void>>();
+export function createLoop({ name, concurrency, periodMs, claim, handle, onFailed, log }: LoopOptions): Loop {
+  const runsById = new Map<string, Promise<void>>();
   const queue = new Map<string, boolean>();
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let isPolling = false;
-  let hasMore = false;
+  let hasMoreDue = false;
   let lastPoll: Promise<void> = Promise.resolve();
 
   async function run(id: string, isClaimed: boolean): Promise<void> {
     try {
-      await work(id, isClaimed);
+      await handle(id, isClaimed);
     } catch (err) {
       onFailed();
-      log.error({ err, id }, name);
+      log.error({ err, id }, `${name}: processing failed`);
     }
-    running.delete(id);
+    runsById.delete(id);
     startQueued();
     // Processes a backlog without waiting for the next interval.
-    if (hasMore && !isPolling && running.size + queue.size <= concurrency / 2) await poll();
+    if (hasMoreDue && !isPolling && runsById.size + queue.size <= concurrency / 2) await poll();
   }
 
   function startQueued(): void {
     for (const [id, isClaimed] of queue) {
-      if (running.size >= concurrency) return;
-      if (running.has(id)) continue;
+      if (runsById.size >= concurrency) return;
+      if (runsById.has(id)) continue;
       queue.delete(id);
-      running.set(id, run(id, isClaimed));
+      runsById.set(id, run(id, isClaimed));
     }
   }
 
@@ -82,13 +82,13 @@ export function createLoop({ name, concurrency, periodMs, claim, work, onFailed,
     if (isStopped) return;
     isPolling = true;
     try {
-      // Even a process that is busy with its own changes claims other work.
-      const limit = Math.max(1, concurrency - running.size - queue.size);
+      // A process that is busy with its own changes still claims other due work.
+      const limit = Math.max(1, concurrency - runsById.size - queue.size);
       const ids = await claimDue(limit);
-      hasMore = ids.length === limit;
+      hasMoreDue = ids.length === limit;
       for (const id of ids) enqueue(id, true);
     } catch (err) {
-      hasMore = false;
+      hasMoreDue = false;
       onFailed();
       log.warn({ err }, `${name}: claiming due work failed`);
     }
@@ -104,7 +104,7 @@ export function createLoop({ name, concurrency, periodMs, claim, work, onFailed,
     start() {
       void poll();
       timer = setInterval(() => {
-        // A slow database must not get the same query twice at a time.
+        // Don't repeat the query while a slow database is still answering it.
         if (!isPolling) void poll();
       }, periodMs);
     },
@@ -116,7 +116,7 @@ export function createLoop({ name, concurrency, periodMs, claim, work, onFailed,
       queue.clear();
     },
     async idle() {
-      while (running.size > 0) await Promise.all(running.values());
+      while (runsById.size > 0) await Promise.all(runsById.values());
     },
   };
 }
@@ -144,10 +144,10 @@ export interface Reconciler {
   /** Advances an order that this process has changed. If it is due, its work starts immediately. */
   advance(order: Order): void;
   /** Delivers due notifications. Also called after this process has changed an order or a name. */
-  notifyDue(): Promise<void>;
+  pollNotifications(): Promise<void>;
   /** Checks public records for all orders that are waiting for them, even if the orders aren't due. */
-  checkRecords(): Promise<void>;
-  /** Does all due work and waits for it, for the demo and tests, where clocks jump. */
+  checkPublicRecords(): Promise<void>;
+  /** Does all due work and waits for it to finish, for the demo and tests, where clocks jump. */
   catchUp(): Promise<void>;
   stop(): void;
   idle(): Promise<void>;
@@ -163,42 +163,43 @@ const TIMER_LEEWAY_MS = 5;
 const LOOK_AHEAD_MS = 61 * MINUTE_MS;
 
 /**
- * Runs one loop per lane and two for notifications. A slow Slack, service or registry blocks only its own
- * loop, and refreshes never delay urgent messages.
+ * Runs one loop per lane and two for notifications. If Slack, the service or a registry is slow, only its
+ * own loop is delayed. Refreshes never delay urgent messages.
  */
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const { store, now, log, periodMs, notificationLeaseMs } = deps;
-  const lanes = createLanes(deps);
+  const laneLoops = createLaneLoops(deps);
   const createNotificationLoop = (name: 'notifications' | 'refreshes', isBackground: boolean) =>
     createLoop({
       name,
       concurrency: CONCURRENCY[name],
       periodMs,
       claim: async (limit) =>
-        // Messages that can't be sent yet stay due.
+        // Refreshes that can't be sent yet stay due.
         isBackground && !deps.canRefresh()
           ? []
-          : (await deps.notifications.claimDue(now(), notificationLeaseMs, limit, isBackground)).map(
+          : (await deps.notifications.claimDueSubjects(now(), notificationLeaseMs, limit, isBackground)).map(
               formatSubjectKey,
             ),
-      work: (key, isClaimed) => deps.notify(parseSubjectKey(key), isClaimed),
+      handle: (key, isClaimed) => deps.notify(parseSubjectKey(key), isClaimed),
       onFailed: () => deps.onFailed(name),
       log,
     });
-  const notifications = createNotificationLoop('notifications', false);
-  const refreshes = createNotificationLoop('refreshes', true);
-  const notifyDue = async () => void (await Promise.all([notifications.poll(), refreshes.poll()]));
-  const loops = [...Object.values(lanes), notifications, refreshes];
-  const checkRecords = () => {
+  const notificationLoop = createNotificationLoop('notifications', false);
+  const refreshLoop = createNotificationLoop('refreshes', true);
+  const pollNotifications = async () =>
+    void (await Promise.all([notificationLoop.poll(), refreshLoop.poll()]));
+  const loops = [...Object.values(laneLoops), notificationLoop, refreshLoop];
+  const checkPublicRecords = () => {
     const dueBefore = new Date(now().getTime() + LOOK_AHEAD_MS);
-    return lanes.observation.poll((limit) =>
+    return laneLoops.observation.poll((limit) =>
       store.claimDue('observation', dueBefore, OBSERVATION_LEASE_MS, limit),
     );
   };
 
   let isStarted = false;
-  const scheduleNotification = createOrderTimers(now, (id) =>
-    notifications.add(formatSubjectKey({ kind: 'order', id })),
+  const scheduleNotification = createNotificationScheduler(now, (id) =>
+    notificationLoop.add(formatSubjectKey({ kind: 'order', id })),
   );
 
   return {
@@ -207,7 +208,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       for (const loop of loops) loop.start();
     },
     advance(order) {
-      // The first query after the start will find the order.
+      // The first query at start will find the order.
       if (!isStarted) return;
       const currentTime = now();
       scheduleNotification(order.id, computeNotificationTime(order, currentTime));
@@ -215,13 +216,18 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       // The worker that has claimed the order will advance it further.
       if (order.claim !== undefined || dueAt === undefined || dueAt > currentTime) return;
       for (const lane of ['deadlines', 'execution', 'observation'] as const)
-        if (DUE_LANES[lane].includes(order.state)) lanes[lane].add(order.id);
+        if (STATES_BY_DUE_LANE[lane].includes(order.state)) laneLoops[lane].add(order.id);
     },
-    notifyDue,
-    checkRecords,
+    pollNotifications,
+    checkPublicRecords,
     async catchUp() {
-      await Promise.all([lanes.deadlines.poll(), lanes.execution.poll(), notifyDue(), checkRecords()]);
-      await Promise.all(Object.values(lanes).map((lane) => lane.idle()));
+      await Promise.all([
+        laneLoops.deadlines.poll(),
+        laneLoops.execution.poll(),
+        pollNotifications(),
+        checkPublicRecords(),
+      ]);
+      await Promise.all(Object.values(laneLoops).map((loop) => loop.idle()));
     },
     stop() {
       for (const loop of loops) loop.stop();
@@ -233,7 +239,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
 }
 
 /** Creates the loops for orders. If an order fails, it is rescheduled. */
-function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
+function createLaneLoops(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
   const { store, now, log, periodMs, leaseMs } = deps;
   const advance = async (orderId: string, lane: DueLane) => {
     try {
@@ -250,7 +256,7 @@ function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
       concurrency: CONCURRENCY[lane],
       periodMs,
       claim: (limit) => store.claimDue(lane, now(), laneLeaseMs, limit),
-      work: (orderId) => advance(orderId, lane),
+      handle: (orderId) => advance(orderId, lane),
       onFailed: () => deps.onFailed(`orders_${lane}`),
       log,
     });
@@ -262,21 +268,21 @@ function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
 }
 
 /** Returns a function that calls `notify` when an order is due. An earlier due time replaces a later one. */
-function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
-  const timers = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
-  return (id: string, due: Date | undefined) => {
-    const scheduled = timers.get(id);
-    if (due !== undefined && scheduled !== undefined && scheduled.due <= due) return;
-    clearTimeout(scheduled?.timer);
+function createNotificationScheduler(now: () => Date, notify: (orderId: string) => void) {
+  const timers = new Map<string, { readonly dueAt: Date; readonly timer: NodeJS.Timeout }>();
+  return (id: string, dueAt: Date | undefined) => {
+    const existingTimer = timers.get(id);
+    if (dueAt !== undefined && existingTimer !== undefined && existingTimer.dueAt <= dueAt) return;
+    clearTimeout(existingTimer?.timer);
     timers.delete(id);
-    if (due === undefined) return;
+    if (dueAt === undefined) return;
     const fire = () => {
       timers.delete(id);
       notify(id);
     };
-    const delayMs = due.getTime() - now().getTime();
+    const delayMs = dueAt.getTime() - now().getTime();
     if (delayMs <= 0) fire();
-    else timers.set(id, { due, timer: setTimeout(fire, delayMs + TIMER_LEEWAY_MS).unref() });
+    else timers.set(id, { dueAt, timer: setTimeout(fire, delayMs + TIMER_LEEWAY_MS).unref() });
   };
 }
 
@@ -291,42 +297,42 @@ export interface PeriodicTask {
 /** Runs work immediately, then periodically, never concurrently. */
 export function startPeriodicTask({
   name,
-  everyMs,
+  periodMs,
   work,
   onEnded,
   log,
 }: {
   readonly name: string;
-  readonly everyMs: number;
+  readonly periodMs: number;
   readonly work: () => Promise<unknown>;
   readonly onEnded: (outcome: 'succeeded' | 'failed') => void;
   readonly log: Log;
 }): PeriodicTask {
   let currentRun: Promise<void> | undefined;
-  let isRequested = false;
+  let isRunRequested = false;
   let isStopped = false;
   const runWhileRequested = async () => {
-    while (isRequested && !isStopped) {
-      isRequested = false;
+    while (isRunRequested && !isStopped) {
+      isRunRequested = false;
       try {
         await work();
         onEnded('succeeded');
       } catch (err) {
         onEnded('failed');
-        log.error({ err }, name);
+        log.error({ err }, `${name} failed`);
       }
     }
     currentRun = undefined;
   };
   const runNow = () => {
-    isRequested = true;
+    isRunRequested = true;
     currentRun ??= runWhileRequested();
     return currentRun;
   };
   void runNow();
   const timer = setInterval(() => {
     if (currentRun === undefined) void runNow();
-  }, everyMs);
+  }, periodMs);
   return {
     runNow,
     stop() {

@@ -14,7 +14,7 @@ export interface Pace {
   readonly notificationLeaseMs: number;
   /** The interval between queries for due work, and so the longest delay after a lost wake-up. */
   readonly periodMs: number;
-  readonly purgeMs: number;
+  readonly purgePeriodMs: number;
   /**
    * Replaces the minimum pauses between requests to a registry, between messages of a digest, and between
    * checks of people.
@@ -27,7 +27,7 @@ export const DEFAULT_PACE: Pace = {
   maxSendDelayMs: MAX_SEND_DELAY_MS,
   notificationLeaseMs: NOTIFICATION_LEASE_MS,
   periodMs: 2_000,
-  purgeMs: 10_000,
+  purgePeriodMs: 10_000,
 };
 
 /** Replacements for real parts, only for tests and the demo. */

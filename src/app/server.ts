@@ -20,28 +20,28 @@ export interface ListenOptions {
   readonly log: Log;
 }
 
-export interface ServedMetrics {
+export interface MetricsSource {
   readonly contentType: string;
   text(): Promise<string>;
 }
 
 export interface ServerOptions extends ListenOptions {
-  readonly listMissing: () => Promise<PartProblems>;
+  readonly listUnreadyParts: () => Promise<PartProblems>;
   readonly listDetails: () => Promise<PartProblems>;
   /** Undefined if metrics are served on a separate port. */
-  readonly metrics: ServedMetrics | undefined;
+  readonly metrics: MetricsSource | undefined;
 }
 
 /** Routes served once the bot has started. */
 export interface Routes {
   /** Whether a request has a valid Slack signature over the raw body. */
   readonly isSigned: (headers: IncomingHttpHeaders, body: Buffer) => boolean;
-  /** Handles Slack's signed requests. Undefined during startup and in Socket Mode. */
-  readonly slack: () => RequestListener | undefined;
-  /** The calendar feed of a token, in chunks; undefined for an unknown token. */
-  readonly calendar: (token: string) => Promise<AsyncIterable<string> | undefined>;
+  /** Returns the handler for signed Slack requests, or undefined during startup and in Socket Mode. */
+  readonly getSlackListener: () => RequestListener | undefined;
+  /** Returns the calendar feed for a token in chunks, or undefined if the token is unknown. */
+  readonly openCalendar: (token: string) => Promise<AsyncIterable<string> | undefined>;
   /** Serves a signing page. @returns whether the path belongs to one */
-  readonly page: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+  readonly servePage: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 }
 
 export interface ListeningServer {
@@ -60,9 +60,9 @@ const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
 /** Much more than Slack's largest requests, which are forms with every field filled in. */
 const MAX_BODY_BYTES = 1_000_000;
 
-/** The body of Slack's certificate check is smaller: `ssl_check=1` and a token. */
+/** The body of Slack's certificate check contains only `ssl_check=1` and a token. */
 const MAX_SSL_CHECK_BYTES = 1_000;
-const SSL_CHECK = /(?:^|&)ssl_check=1(?:&|$)/;
+const SSL_CHECK_PATTERN = /(?:^|&)ssl_check=1(?:&|$)/;
 
 /** Slack gives up after 3 s, so a slower request isn't from Slack. */
 const HEADERS_TIMEOUT_MS = 5_000;
@@ -95,7 +95,9 @@ type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Pr
  */
 export async function startServer(options: ServerOptions): Promise<HttpServer> {
   let routes: Routes | undefined;
-  const server = await listen(options, (request, response) => route(options, routes, request, response));
+  const server = await listen(options, (request, response) =>
+    routeRequest(options, routes, request, response),
+  );
   return {
     ...server,
     serve(newRoutes) {
@@ -105,7 +107,7 @@ export async function startServer(options: ServerOptions): Promise<HttpServer> {
 }
 
 export function startMetricsServer(
-  options: ListenOptions & { readonly metrics: ServedMetrics },
+  options: ListenOptions & { readonly metrics: MetricsSource },
 ): Promise<ListeningServer> {
   return listen(options, async (request, response) =>
     readPath(request) === '/metrics' && isGetOrHead(request)
@@ -143,29 +145,29 @@ async function listen({ port, host, log }: ListenOptions, handle: RequestHandler
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new TypeError('the HTTP server has no port');
-  return { port: address.port, close: () => close(server) };
+  return { port: address.port, close: () => closeServer(server) };
 }
 
 /**
  * If too many connections have no complete request, closes the oldest one. Real requests are complete within
- * milliseconds, so attackers who open connections and send nothing lose only their own.
+ * milliseconds, so this closes only the connections of attackers who send nothing.
  */
 function limitWaitingConnections(server: Server): void {
-  const waiting = new Set<Socket>();
+  const waitingSockets = new Set<Socket>();
   const startWaiting = (socket: Socket) => {
-    waiting.add(socket);
-    if (waiting.size <= MAX_WAITING_CONNECTIONS) return;
-    const [oldest] = waiting;
+    waitingSockets.add(socket);
+    if (waitingSockets.size <= MAX_WAITING_CONNECTIONS) return;
+    const [oldest] = waitingSockets;
     oldest?.destroy();
   };
   server.on('connection', (socket) => {
-    socket.once('close', () => waiting.delete(socket));
+    socket.once('close', () => waitingSockets.delete(socket));
     startWaiting(socket);
   });
   server.on('request', (request, response) => {
     const { socket } = request;
     const stopWaiting = () => {
-      if (!response.writableFinished) waiting.delete(socket);
+      if (!response.writableFinished) waitingSockets.delete(socket);
     };
     if (isGetOrHead(request)) stopWaiting();
     else request.once('end', stopWaiting);
@@ -175,7 +177,7 @@ function limitWaitingConnections(server: Server): void {
   });
 }
 
-function close(server: Server): Promise<void> {
+function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
@@ -191,7 +193,7 @@ function isGetOrHead(request: IncomingMessage): boolean {
   return request.method === 'GET' || request.method === 'HEAD';
 }
 
-async function route(
+async function routeRequest(
   options: ServerOptions,
   routes: Routes | undefined,
   request: IncomingMessage,
@@ -202,7 +204,7 @@ async function route(
   if (path === '/slack/events') return handleSlackRequest(routes, request, response);
   if (path === '/healthz' && isReadRequest) return sendJson(response, 200, { status: 'alive' });
   if (path === '/readyz' && isReadRequest) {
-    const [missing, details] = await Promise.all([options.listMissing(), options.listDetails()]);
+    const [missing, details] = await Promise.all([options.listUnreadyParts(), options.listDetails()]);
     const isReady = Object.keys(missing).length === 0;
     const detailsField = Object.keys(details).length === 0 ? {} : { details };
     return sendJson(
@@ -215,17 +217,17 @@ async function route(
     return sendMetrics(options.metrics, response);
   }
   const token = CALENDAR_PATH.exec(path ?? '')?.[1];
-  const feed = token !== undefined && isReadRequest ? await routes?.calendar(token) : undefined;
+  const feed = token !== undefined && isReadRequest ? await routes?.openCalendar(token) : undefined;
   if (feed !== undefined) {
     response.writeHead(200, { 'content-type': 'text/calendar; charset=utf-8' });
     if (request.method === 'HEAD') return void response.end();
     return pipeline(Readable.from(feed), response);
   }
-  if (path !== undefined && (await routes?.page(path, request, response)) === true) return;
+  if (path !== undefined && (await routes?.servePage(path, request, response)) === true) return;
   sendJson(response, 404, { error: 'not found' });
 }
 
-async function sendMetrics(metrics: ServedMetrics, response: ServerResponse): Promise<void> {
+async function sendMetrics(metrics: MetricsSource, response: ServerResponse): Promise<void> {
   const text = await metrics.text();
   response.writeHead(200, { 'content-type': metrics.contentType });
   response.end(text);
@@ -233,15 +235,15 @@ async function sendMetrics(metrics: ServedMetrics, response: ServerResponse): Pr
 
 /** @returns undefined if the body is larger than any of Slack's requests */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of request.iterator({ destroyOnReturn: false })) {
-    if (!(part instanceof Buffer)) continue;
-    bytes += part.length;
-    if (bytes > MAX_BODY_BYTES) return undefined;
-    parts.push(part);
+  const chunks: Buffer[] = [];
+  let byteCount = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    if (!(chunk instanceof Buffer)) continue;
+    byteCount += chunk.length;
+    if (byteCount > MAX_BODY_BYTES) return undefined;
+    chunks.push(chunk);
   }
-  return Buffer.concat(parts);
+  return Buffer.concat(chunks);
 }
 
 /**
@@ -251,14 +253,14 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 async function isSslCheck(request: IncomingMessage): Promise<boolean> {
   if (request.headers['x-slack-signature'] !== undefined) return false;
   const [, query = ''] = (request.url ?? '').split('?');
-  if (SSL_CHECK.test(query)) return true;
+  if (SSL_CHECK_PATTERN.test(query)) return true;
   const length = Number(request.headers['content-length']);
   if (request.method !== 'POST' || !(length <= MAX_SSL_CHECK_BYTES)) return false;
   const body = await readBody(request);
-  return body !== undefined && SSL_CHECK.test(body.toString('latin1'));
+  return body !== undefined && SSL_CHECK_PATTERN.test(body.toString('latin1'));
 }
 
-/** Bolt assumes that every body is an object. Another body would cause an unhandled rejection. */
+/** Bolt assumes that every payload is an object. Any other payload would cause an unhandled rejection. */
 function isSlackPayload(mediaType: string, body: string): boolean {
   const payload =
     mediaType === 'application/x-www-form-urlencoded' ? new URLSearchParams(body).get('payload') : body;
@@ -282,8 +284,9 @@ async function handleSlackRequest(
     response.end();
     return;
   }
-  const slack = routes?.slack();
-  if (routes === undefined || slack === undefined) return sendJson(response, 503, { error: 'not ready' });
+  const slackListener = routes?.getSlackListener();
+  if (routes === undefined || slackListener === undefined)
+    return sendJson(response, 503, { error: 'not ready' });
   if (request.method !== 'POST') return sendJson(response, 405, { error: 'POST only' });
   if (request.headers['x-slack-signature'] === undefined)
     return sendJson(response, 401, { error: 'not signed' });
@@ -302,7 +305,7 @@ async function handleSlackRequest(
     return sendJson(response, 400, { error: 'not a Slack payload' });
   // The body has been read, so Bolt uses `rawBody` and checks the signature again.
   Object.assign(request, { rawBody: body });
-  slack(request, response);
+  slackListener(request, response);
 }
 
 function sendJson(response: ServerResponse, status: number, body: object): void {

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
 
 /** How long running work may continue before it is aborted. The whole shutdown takes at most 10 s. */
-const DRAIN_MS = 5_000;
-const FINAL_NOTIFICATIONS_MS = 1_500;
-const LAST_BEAT_MS = 1_000;
+const DRAIN_TIMEOUT_MS = 5_000;
+const FINAL_NOTIFICATIONS_TIMEOUT_MS = 1_500;
+const LAST_HEARTBEAT_TIMEOUT_MS = 1_000;
 
 export interface Shutdown {
   /** Aborts requests to the service. */
@@ -14,13 +14,13 @@ export interface Shutdown {
   readonly backgroundSignal: AbortSignal;
   /** Registers a part to close at the end. Parts are closed in reverse order. */
   onClose(close: () => Promise<void> | void): void;
-  /** Closes the parts of a bot that failed to start. */
+  /** Closes the registered parts. Called directly only if the bot failed to start. */
   closeAll(): Promise<void>;
   /** Finishes running work, or leaves it in a state from which it can be resumed. */
-  stop(running: Stoppable): Promise<void>;
+  stop(components: RunningComponents): Promise<void>;
 }
 
-export interface Stoppable {
+export interface RunningComponents {
   readonly heartbeat: { stopCleanly(): Promise<void> };
   readonly work: { stop(): void; idle(): Promise<void> };
   /** @returns false on timeout */
@@ -49,19 +49,22 @@ export function createShutdown(log: Log): Shutdown {
     async stop({ heartbeat, work, app }) {
       work.stop();
       backgroundAbort.abort();
-      const idle = work.idle().then(() => true);
-      const drained = await Promise.all([
-        app.stop(DRAIN_MS),
-        Promise.race([idle, sleep(DRAIN_MS, false, { ref: false })]),
+      const idlePromise = work.idle().then(() => true);
+      const drainResults = await Promise.all([
+        app.stop(DRAIN_TIMEOUT_MS),
+        Promise.race([idlePromise, sleep(DRAIN_TIMEOUT_MS, false, { ref: false })]),
       ]);
       // Aborts running requests. Sent items become `UNKNOWN`, and a person settles them.
       sendingAbort.abort();
       // Without a clean stop, the next start treats orders that may have been sent as unknown.
-      if (!drained.includes(false) || (await Promise.race([idle, sleep(FINAL_NOTIFICATIONS_MS, false)]))) {
-        const lastBeat = heartbeat
+      if (
+        !drainResults.includes(false) ||
+        (await Promise.race([idlePromise, sleep(FINAL_NOTIFICATIONS_TIMEOUT_MS, false)]))
+      ) {
+        const lastHeartbeat = heartbeat
           .stopCleanly()
           .catch((err: unknown) => log.warn({ err }, 'reporting the shutdown failed'));
-        await Promise.race([lastBeat, sleep(LAST_BEAT_MS)]);
+        await Promise.race([lastHeartbeat, sleep(LAST_HEARTBEAT_TIMEOUT_MS)]);
       }
       await closeAll();
       log.info('stopped');

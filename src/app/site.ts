@@ -1,6 +1,6 @@
 import type { Vault } from '../accounts/vault.ts';
 import type { RelyingParty } from '../approvals/signing/assertion.ts';
-import type { Config, NamedSettings } from '../config/environment.ts';
+import type { Config, SettingValues } from '../config/environment.ts';
 import type { LedgerKey } from '../ledger/key.ts';
 import type { Log } from '../lib/log.ts';
 import type { SendingContext } from '../orders/context.ts';
@@ -19,7 +19,7 @@ import type { Pace, Seams } from './seams.ts';
 import type { HttpServer, ListeningServer } from './server.ts';
 import type { Shutdown } from './shutdown.ts';
 
-/** Shared by all steps of the composition. */
+/** Shared by all functions that compose and start the bot. */
 export interface AppContext {
   readonly config: Config;
   readonly log: Log;
@@ -34,26 +34,26 @@ export interface AppContext {
   readonly shutdown: Shutdown;
 }
 
-export interface Slack {
+export interface SlackConnection {
   readonly web: SlackWeb;
   readonly pacer: Pacer;
-  readonly bot: Identity;
+  readonly bot: BotIdentity;
   readonly orgId: string | undefined;
   readonly directory: SlackDirectory;
-  readonly token: TokenHealth;
-  readonly outage: OutageWatch;
+  readonly tokenHealth: TokenHealth;
+  readonly outageWatch: OutageWatch;
 }
 
 /** The bot, its workspace, and the workspace's Enterprise Grid organization, if any. */
-export interface Identity {
+export interface BotIdentity {
   readonly teamId: string;
   readonly userId: string;
   readonly orgId: string | undefined;
 }
 
-/** Values of team settings that aren't saved. */
+/** Values for team settings that haven't been saved. */
 export interface TeamDefaults {
-  current(): NamedSettings;
+  current(): SettingValues;
   /** Reloads the workspace's admins if they are the approvers. */
   refresh(): Promise<void>;
 }
@@ -67,10 +67,10 @@ export interface Connections {
   readonly databaseUrl: string;
   readonly takeBackup: () => Promise<void>;
   readonly vault: Vault;
-  readonly slack: Slack;
+  readonly slack: SlackConnection;
   readonly stores: Stores;
   readonly teamDefaults: TeamDefaults;
-  /** Undefined if the stored key can't be decrypted. Then nothing is sealed. */
+  /** Undefined if the stored key can't be decrypted, so that nothing is sealed. */
   readonly ledgerKey: LedgerKey | undefined;
 }
 

@@ -6,7 +6,7 @@ import { createVault, type Vault, VaultError } from '../accounts/vault.ts';
 import { parseRelyingParty } from '../approvals/signing/assertion.ts';
 import { listActiveKeys } from '../approvals/signing/key-ring.ts';
 import { getCredentialsKeyFile, loadCredentialsKeys } from '../config/credentials-key.ts';
-import type { Config, NamedSettings } from '../config/environment.ts';
+import type { Config, SettingValues } from '../config/environment.ts';
 import { applySavedSettings, formatSettings } from '../config/settings.ts';
 import type { LedgerKey } from '../ledger/key.ts';
 import { MAX_UNSEALED_SECONDS, openLedgerKey } from '../ledger/ledger.ts';
@@ -24,7 +24,7 @@ import { createPacer } from '../slack/outbound/pacer.ts';
 import { createTokenHealth } from '../slack/outbound/token-health.ts';
 import {
   createSlackWeb,
-  findRetryAfter,
+  getRetryAfterMs,
   isTokenError,
   SlackApiError,
   type SlackWeb,
@@ -37,9 +37,9 @@ import { openProbe } from '../store/probe.ts';
 import { createInstallationStores, createStores, type Stores } from '../store/stores.ts';
 import type { GaugeValues } from './metrics.ts';
 import { type HttpServer, type ListeningServer, startMetricsServer, startServer } from './server.ts';
-import type { AppContext, Connections, Identity, Slack, TeamDefaults } from './site.ts';
+import type { AppContext, BotIdentity, Connections, SlackConnection, TeamDefaults } from './site.ts';
 
-/** The bot can't start. The message is for the operator. */
+/** Thrown when the bot can't start. The message tells the operator what to do. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
@@ -72,7 +72,7 @@ const identitySchema = z.object({
   enterprise_id: z.string().optional(),
 });
 
-export async function fetchIdentity(web: SlackWeb): Promise<Identity> {
+export async function fetchBotIdentity(web: SlackWeb): Promise<BotIdentity> {
   const identity = await web.call('auth.test', {}, identitySchema);
   return { teamId: identity.team_id, userId: identity.user_id, orgId: identity.enterprise_id };
 }
@@ -85,12 +85,11 @@ export function getSlackMode(config: Config): SlackMode {
 }
 
 /**
- * Retries while the database or Slack is unreachable. Pauses that Slack requests don't count toward the
- * limit.
- * @throws {StartError} if the part stays unreachable, or Slack refuses the token
+ * Retries while the database or Slack is unreachable. Pauses for Slack's rate limits extend the deadline.
+ * @throws {StartError} after the deadline, or if Slack refuses the token
  */
 export async function retryAtStart<T>(
-  part: string,
+  dependency: string,
   log: Log,
   signal: AbortSignal,
   attempt: () => Promise<T>,
@@ -113,49 +112,49 @@ export async function retryAtStart<T>(
       if (!isUnreachable) throw error;
       if (Date.now() > deadline)
         throw new StartError(
-          `Starting: ${part} did not answer for ${MAX_START_WAIT_MS / 1_000} seconds. See the log for details; start again when it answers.`,
+          `Starting: ${dependency} did not answer for ${MAX_START_WAIT_MS / 1_000} seconds. See the log for details; start again when it answers.`,
           { cause: error },
         );
-      const requestedPause = findRetryAfter(error);
-      deadline += requestedPause ?? 0;
-      const waitMs = requestedPause ?? backoffMs;
-      log.warn({ err: error, waitMs }, `waiting for ${part}`);
+      const requestedPauseMs = getRetryAfterMs(error);
+      deadline += requestedPauseMs ?? 0;
+      const waitMs = requestedPauseMs ?? backoffMs;
+      log.warn({ err: error, waitMs }, `waiting for ${dependency}`);
       await sleep(waitMs, undefined, { signal });
     }
   }
 }
 
-/** Opens the ports first, so that health checks show what is missing. */
+/** Runs before the database and Slack are connected, so that health checks show what isn't ready. */
 async function startServers({ config, log, seams, metrics, readiness, shutdown }: AppContext) {
   const { metricsPort } = config;
   const listenOptions = { log, ...(seams.host === undefined ? {} : { host: seams.host }) };
-  const open = async <Opened extends ListeningServer>(
-    variable: string,
+  const awaitListening = async <StartedServer extends ListeningServer>(
+    portVariable: string,
     port: number,
-    startingServer: Promise<Opened>,
-  ): Promise<Opened> => {
-    const server = await startingServer.catch((cause: unknown) => {
+    serverPromise: Promise<StartedServer>,
+  ): Promise<StartedServer> => {
+    const server = await serverPromise.catch((cause: unknown) => {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      const message = `The HTTP server can’t listen on ${variable} ${port}: ${reason}. Choose another ${variable}.`;
+      const message = `The HTTP server can’t listen on ${portVariable} ${port}: ${reason}. Choose another ${portVariable}.`;
       throw new StartError(message, { cause });
     });
     shutdown.onClose(() => server.close());
     return server;
   };
-  const server: HttpServer = await open(
+  const server: HttpServer = await awaitListening(
     'PORT',
     config.port,
     startServer({
       ...listenOptions,
       port: config.port,
-      listMissing: readiness.listUnreadyParts,
+      listUnreadyParts: readiness.listUnreadyParts,
       listDetails: readiness.listDetails,
       metrics: metricsPort === undefined ? metrics : undefined,
     }),
   );
   if (metricsPort === undefined) return { server, metricsServer: server };
   const startingServer = startMetricsServer({ ...listenOptions, port: metricsPort, metrics });
-  return { server, metricsServer: await open('METRICS_PORT', metricsPort, startingServer) };
+  return { server, metricsServer: await awaitListening('METRICS_PORT', metricsPort, startingServer) };
 }
 
 /** Starts the embedded database, if used, and migrates the schema. */
@@ -167,34 +166,34 @@ async function connectDatabase(appContext: AppContext) {
   shutdown.onClose(() => database.close());
   const probe = openProbe({ url, log });
   shutdown.onClose(() => probe.close());
-  metrics.watchOrders(() => probe.readOrderFigures(now()));
-  metrics.watchGauges(() => probe.readCondition(now()));
-  metrics.watchGauges(() => readDiskGauges(config));
-  readiness.watch('database', async () => ((await probe.ping()) ? undefined : 'does not answer'));
-  readiness.watchDetail('ledger', async () => {
+  metrics.setOrderSource(() => probe.readOrderFigures(now()));
+  metrics.addGaugeSource(() => probe.readHealthFigures(now()));
+  metrics.addGaugeSource(() => readDiskGauges(config));
+  readiness.setCheck('database', async () => ((await probe.ping()) ? undefined : 'does not answer'));
+  readiness.setDetailCheck('ledger', async () => {
     const seconds = await probe.readUnsealedSeconds().catch(() => 0);
     return seconds > MAX_UNSEALED_SECONDS
       ? `events have been waiting for a seal for ${Math.round(seconds)} s`
       : undefined;
   });
-  return { database, databaseUrl: url, takeBackup: createDailyBackup(appContext, url) };
+  return { database, databaseUrl: url, takeBackup: createDailyBackupTask(appContext, url) };
 }
 
 async function readDiskGauges({ databaseUrl, dataDir, backupDir }: Config): Promise<GaugeValues> {
-  const lastBackup = backupDir === undefined ? undefined : await findLastBackupTime(backupDir);
+  const lastBackupTime = backupDir === undefined ? undefined : await findLastBackupTime(backupDir);
   return {
     databaseDiskFreeBytes: databaseUrl === undefined ? await readFreeBytes(dataDir) : undefined,
     backupDiskFreeBytes: backupDir === undefined ? undefined : await readFreeBytes(backupDir),
-    lastBackupAt: lastBackup === undefined ? undefined : lastBackup.getTime() / 1_000,
+    lastBackupAt: lastBackupTime === undefined ? undefined : lastBackupTime.getTime() / 1_000,
   };
 }
 
-function createDailyBackup(
-  { config: { backupDir: folder }, now, log }: AppContext,
+function createDailyBackupTask(
+  { config: { backupDir }, now, log }: AppContext,
   url: string,
 ): () => Promise<void> {
-  if (folder === undefined) return async () => undefined;
-  const backups = { folder, take: (path: string) => takeBackup(url, path) };
+  if (backupDir === undefined) return async () => undefined;
+  const backups = { folder: backupDir, takeBackup: (path: string) => takeBackup(url, path) };
   return async () => {
     const path = await takeDailyBackup(backups, now());
     if (path !== undefined) log.info({ path }, 'took the daily backup');
@@ -213,54 +212,56 @@ async function openLedgerKeyAtStart(
     openLedgerKey(config.ledgerKey, deps),
   ).catch((err: unknown) => {
     if (!(err instanceof VaultError)) throw err;
-    log.error({ err }, 'nothing is sealed: the ledger’s key can’t be decrypted');
+    log.error({ err }, 'the ledger’s key can’t be decrypted, so nothing is sealed');
     return undefined;
   });
   if (key !== undefined) log.info({ fingerprint: key.fingerprint }, 'the ledger is signed with this key');
   return key;
 }
 
-/** @param readAdmins loads the workspace's admins, who are the approvers if no setting names any */
+/** @param loadAdmins loads the workspace's admins, who are the approvers if the settings list none */
 function createTeamDefaults(
-  initial: NamedSettings,
-  readAdmins: () => Promise<readonly string[]>,
+  initialSettings: SettingValues,
+  loadAdmins: () => Promise<readonly string[]>,
 ): TeamDefaults {
-  let current = initial;
+  let currentSettings = initialSettings;
   return {
-    current: () => current,
+    current: () => currentSettings,
     refresh: async () => {
-      if (initial.approvers.length === 0) current = { ...initial, approvers: await readAdmins() };
+      if (initialSettings.approvers.length === 0)
+        currentSettings = { ...initialSettings, approvers: await loadAdmins() };
     },
   };
 }
 
-/** Asks Slack for the bot's identity, and opens the stores of its team. */
+/** Fetches the bot's identity from Slack, and creates the stores for its workspace. */
 async function connectSlack(appContext: AppContext, database: Database, vault: Vault, canSign: boolean) {
   const { config, log, signal, now, seams, metrics, readiness } = appContext;
-  const token = createTokenHealth(() => fetchIdentity(web), log);
-  const outage = createOutageWatch(now);
+  const tokenHealth = createTokenHealth(() => fetchBotIdentity(web), log);
+  const outageWatch = createOutageWatch(now);
   const pacer = createPacer(() => now().getTime());
-  const observe = (method: string, outcome: string) => {
+  const recordSlackCall = (method: string, outcome: string) => {
     metrics.countSlackCall(method, outcome);
-    token.recordOutcome(outcome);
-    outage.record(outcome);
+    tokenHealth.recordOutcome(outcome);
+    outageWatch.recordOutcome(outcome);
   };
-  const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, observe, pacer);
-  const bot = await retryAtStart('Slack', log, signal, () => fetchIdentity(web));
-  readiness.watch('slack', async () => describeRefusal(await token.check()) ?? 'not connected yet');
+  const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, recordSlackCall, pacer);
+  const bot = await retryAtStart('Slack', log, signal, () => fetchBotIdentity(web));
+  readiness.setCheck(
+    'slack',
+    async () => describeTokenRefusal(await tokenHealth.check()) ?? 'not connected yet',
+  );
   const installationStores = createInstallationStores(database);
-  // Must run before any work is claimed. New rows then belong to the team.
+  // Must run before any work is claimed, so that new rows belong to this workspace.
   await retryAtStart('the database', log, signal, () =>
     installationStores.installation.assignWorkspace(bot.teamId),
   );
   const ledgerKey = await openLedgerKeyAtStart(appContext, database, vault, bot.teamId);
-  const teamDefaults = createTeamDefaults(config.team, () => directory.loadWorkspaceAdmins());
+  const teamDefaults = createTeamDefaults(config.defaultSettings, () => directory.loadWorkspaceAdmins());
   const formatSavedSettings = (saved: Readonly<Record<string, unknown>>) =>
     formatSettings(applySavedSettings(teamDefaults.current(), saved));
-  const teamStores = createStores(database, installationStores, {
-    ...{ teamId: bot.teamId, formatSavedSettings, canSign },
-    botSigner: ledgerKey,
-  });
+  const storeOptions = { teamId: bot.teamId, formatSavedSettings, canSign, botSigner: ledgerKey };
+  const teamStores = createStores(database, installationStores, storeOptions);
   const { wrapOrderStore = (store) => store, wrapNotificationStore = (store) => store } = seams;
   const stores: Stores = {
     ...teamStores,
@@ -272,17 +273,17 @@ async function connectSlack(appContext: AppContext, database: Database, vault: V
     log.warn(
       'ALLOW_ORG_MEMBERS has no effect: this workspace is not part of an Enterprise Grid organization',
     );
-  const groupRecorder = { notifications: stores.notifications, now, log };
+  const recorderDeps = { notifications: stores.notifications, now, log };
   const directory: SlackDirectory = createDirectory(web, bot.teamId, {
     orgId,
-    onUnreadableGroup: (groupId, error) => recordUnreadableGroup(groupRecorder, groupId, error),
+    onUnreadableGroup: (groupId, error) => recordUnreadableGroup(recorderDeps, groupId, error),
   });
   await teamDefaults
     .refresh()
     .catch((err: unknown) =>
-      log.warn({ err }, 'listing the workspace’s admins failed: there are no approvers yet'),
+      log.warn({ err }, 'listing the workspace’s admins failed, so there are no approvers yet'),
     );
-  const slack = { web, pacer, bot, orgId, directory, token, outage };
+  const slack: SlackConnection = { web, pacer, bot, orgId, directory, tokenHealth, outageWatch };
   return { slack, stores, teamDefaults, ledgerKey };
 }
 
@@ -290,13 +291,13 @@ async function connectSlack(appContext: AppContext, database: Database, vault: V
 export async function connect(appContext: AppContext): Promise<Connections> {
   const { config } = appContext;
   const servers = await startServers(appContext);
-  const { database, ...opened } = await connectDatabase(appContext);
+  const { database, ...databaseParts } = await connectDatabase(appContext);
   const publicUrl = config.publicUrl ?? `http://localhost:${servers.server.port}`;
   const relyingParty = parseRelyingParty(publicUrl);
   const vault = openVault(appContext);
   const canSign = config.signingRoots.length > 0 && relyingParty !== undefined;
   const connections = await connectSlack(appContext, database, vault, canSign);
-  return { ...servers, ...opened, ...connections, publicUrl, relyingParty, vault };
+  return { ...servers, ...databaseParts, ...connections, publicUrl, relyingParty, vault };
 }
 
 function openVault({ config, log, now, metrics }: AppContext): Vault {
@@ -305,7 +306,7 @@ function openVault({ config, log, now, metrics }: AppContext): Vault {
   if (config.credentialsKeys === undefined)
     log.info(
       { path: getCredentialsKeyFile(config) },
-      'credentials key file: no backup contains it, keep a copy',
+      'backups don’t contain the credentials key file: keep a separate copy',
     );
   return createVault(keys, (keyId) => {
     logMissingKey(keyId);
@@ -316,7 +317,7 @@ function openVault({ config, log, now, metrics }: AppContext): Vault {
 /** Starts accepting requests from Slack. */
 export async function startApp(
   { config, signal, metrics, seams, readiness }: AppContext,
-  { bot, token }: Slack,
+  { bot, tokenHealth }: SlackConnection,
   context: SlackContext,
 ): Promise<SlackApp> {
   const { botToken, apiUrl } = config.slack;
@@ -338,14 +339,15 @@ export async function startApp(
     );
   });
   signal.throwIfAborted();
-  readiness.watch(
+  readiness.setCheck(
     'slack',
-    async () => describeRefusal(await token.check()) ?? (app.isConnected() ? undefined : 'not connected'),
+    async () =>
+      describeTokenRefusal(await tokenHealth.check()) ?? (app.isConnected() ? undefined : 'not connected'),
   );
   return app;
 }
 
-function describeRefusal(code: string | undefined): string | undefined {
+function describeTokenRefusal(code: string | undefined): string | undefined {
   return code === undefined ? undefined : `refuses SLACK_BOT_TOKEN (${code})`;
 }
 
@@ -358,16 +360,16 @@ const SETTINGS_CHECK_DELAY_MS = 30_000;
  */
 export function checkSettingsLater(
   { config, log }: Pick<AppContext, 'config' | 'log'>,
-  { web, bot, orgId }: Pick<Slack, 'web' | 'bot' | 'orgId'>,
-  settings: SlackContext['savedSettings'],
+  { web, bot, orgId }: Pick<SlackConnection, 'web' | 'bot' | 'orgId'>,
+  loadSettings: SlackContext['savedSettings'],
 ): () => void {
   const check = async () => {
-    const names = {
-      settings: await settings(),
+    const settingsToCheck = {
+      settings: await loadSettings(),
       admins: config.admins,
       allowOrgMembers: config.allowOrgMembers,
     };
-    for (const { subject, outcome, found, action } of await checkSlackIds(web, names, {
+    for (const { subject, outcome, found, action } of await checkSlackIds(web, settingsToCheck, {
       teamId: bot.teamId,
       orgId,
     }))
@@ -382,32 +384,30 @@ export function checkSettingsLater(
 /** Doesn't wait for the database, because the bot is already running. */
 export function logMissingFeatures(
   { config, log }: AppContext,
-  settings: SlackContext['savedSettings'],
+  loadSettings: SlackContext['savedSettings'],
 ): void {
   if (config.service.jsonUrl === undefined)
-    log.info('SERVICE_JSON_URL is not set: no domain service is connected, the bot only watches');
-  settings().then(
+    log.info('SERVICE_JSON_URL is not set: no domain service is connected, so the bot only watches names');
+  loadSettings().then(
     ({ reminderChannel }) =>
       reminderChannel === undefined && log.info('REMINDER_CHANNEL is not set: there are no expiry reminders'),
     (err: unknown) => log.warn({ err }, 'checking where reminders are posted failed'),
   );
 }
 
-/** Passkeys are bound to the host in `PUBLIC_URL`. If it changes, everyone must add new ones. */
-export function warnAboutMovedKeys({ log }: AppContext, { stores, relyingParty }: Connections): void {
-  const host = relyingParty?.id;
+/** Passkeys are bound to the host in `PUBLIC_URL`. If the host changes, everyone must add new passkeys. */
+export function warnAboutUnusablePasskeys({ log }: AppContext, { stores, relyingParty }: Connections): void {
+  const publicHost = relyingParty?.id;
   stores.keys.readRows().then(
     ({ log: keyLog }) => {
       const keys = listActiveKeys(keyLog.keys)
-        .filter((key) => key.host !== host)
-        .map(({ owner, label, fingerprint, host: keyHost }) => ({
-          owner,
-          label,
-          fingerprint,
-          host: keyHost,
-        }));
+        .filter((key) => key.host !== publicHost)
+        .map(({ owner, label, fingerprint, host }) => ({ owner, label, fingerprint, host }));
       if (keys.length === 0) return;
-      log.warn({ keys, host }, 'these passkeys belong to a different host than PUBLIC_URL: add them again');
+      log.warn(
+        { keys, host: publicHost },
+        'these passkeys belong to a different host than PUBLIC_URL: add them again',
+      );
     },
     (err: unknown) => log.warn({ err }, 'checking which passkeys belong to PUBLIC_URL failed'),
   );

@@ -10,18 +10,18 @@ import { createLoop, startPeriodicTask } from './reconcile.ts';
 import type { AppContext, Connections, Contexts } from './site.ts';
 
 /** The running jobs and loops. Due times are stored in the database, which all replicas share. */
-export interface Work {
+export interface BackgroundWork {
   catchUp(): Promise<void>;
   stop(): void;
   /** Resolves when nothing is running. */
   idle(): Promise<void>;
 }
 
-/** A periodic job, which finds out by itself what is due. */
+/** A periodic job. Each run finds out what is due. */
 export interface Job {
   /** Used in the log, in metrics and in `/readyz`. */
   readonly name: string;
-  readonly everyMs: number;
+  readonly periodMs: number;
   readonly run: () => Promise<unknown>;
   /** `early`: runs before other jobs after a clock jump, because they use its results. */
   readonly catchUpPhase?: 'early';
@@ -29,8 +29,8 @@ export interface Job {
   readonly canAbortAtStop?: true;
 }
 
-/** The longest time for each phase of catching up after a clock jump. */
-const CATCH_UP_PHASE_MS = 10_000;
+/** Timeout for each phase of catching up after a clock jump. */
+const CATCH_UP_PHASE_TIMEOUT_MS = 10_000;
 /** Per process and endpoint. */
 const MAX_PARALLEL_WEBHOOKS = 4;
 
@@ -42,7 +42,7 @@ function createWebhookLoops({ pace, metrics, log }: AppContext, { slack }: Conte
       concurrency: MAX_PARALLEL_WEBHOOKS,
       periodMs: pace.periodMs,
       claim: claimDue,
-      work: deliver,
+      handle: deliver,
       onFailed: () => metrics.countJobFailure('webhooks'),
       log,
     }),
@@ -57,80 +57,88 @@ function listJobs(appContext: AppContext, connections: Connections, contexts: Co
   const { stores, slack, takeBackup } = connections;
   const { slack: deps, offboarding } = contexts;
   const { savedSettings: settings, reminders, names, webhooks, ledger } = deps;
-  const { purgeMs, periodMs, spacingMs } = pace;
+  const { purgePeriodMs, periodMs, spacingMs } = pace;
   const checkDepartures = createDepartureCheck({
     ...offboarding,
     signal: shutdown.backgroundSignal,
     ...(spacingMs === undefined ? {} : { pauseMs: spacingMs }),
   });
-  const watchCharter = createCharterWatch({
-    ...{ signing: deps.orders.signing, keys: stores.keys, now, log },
-    onChange: () => {
-      deps.notifyDue();
-      void deps.refreshPendingCards();
-    },
-  });
+  const { signing } = deps.orders;
+  const onChange = () => {
+    deps.notifyDue();
+    void deps.refreshPendingCards();
+  };
+  const watchCharter = createCharterWatch({ signing, keys: stores.keys, now, log, onChange });
   return [
-    { name: 'approvers', everyMs: HOUR_MS, run: connections.teamDefaults.refresh },
-    { name: 'mandates', everyMs: 10 * MINUTE_MS, run: () => runMandates(deps.orders) },
-    { name: 'digest', everyMs: MINUTE_MS, run: () => openDigest({ settings, reminders, now }) },
+    { name: 'approvers', periodMs: HOUR_MS, run: connections.teamDefaults.refresh },
+    { name: 'mandates', periodMs: 10 * MINUTE_MS, run: () => runMandates(deps.orders) },
+    { name: 'digest', periodMs: MINUTE_MS, run: () => openDigest({ settings, reminders, now }) },
     {
       name: 'owner_questions',
-      everyMs: MINUTE_MS,
+      periodMs: MINUTE_MS,
       run: () => askBetweenDigests({ settings, reminders, now }),
     },
-    { name: 'money_report', everyMs: MINUTE_MS, run: () => addMoneyReportNotification(deps) },
-    { name: 'webhook_endpoints', everyMs: HOUR_MS, run: webhooks.serve },
-    { name: 'webhook_test', everyMs: MINUTE_MS, run: webhooks.testMonthly },
+    { name: 'money_report', periodMs: MINUTE_MS, run: () => addMoneyReportNotification(deps) },
+    { name: 'webhook_endpoints', periodMs: HOUR_MS, run: webhooks.registerEndpoints },
+    { name: 'webhook_test', periodMs: MINUTE_MS, run: webhooks.queueMonthlyTest },
     {
       name: 'slack_outage',
-      everyMs: MINUTE_MS,
+      periodMs: MINUTE_MS,
       run: async () => {
-        await slack.token.check();
-        await webhooks.recordSlackOutage(slack.outage.current());
+        await slack.tokenHealth.check();
+        await webhooks.recordSlackOutage(slack.outageWatch.getCurrentOutage());
       },
     },
     // Each run checks only a few names.
-    { name: 'guarded_names', everyMs: 1_000, run: names.lookUpGuarded, catchUpPhase: 'early' },
-    { name: 'departures', everyMs: HOUR_MS, run: checkDepartures, catchUpPhase: 'early' },
+    { name: 'guarded_names', periodMs: 1_000, run: names.lookUpGuarded, catchUpPhase: 'early' },
+    { name: 'departures', periodMs: HOUR_MS, run: checkDepartures, catchUpPhase: 'early' },
     {
       name: 'expired_orders',
-      everyMs: purgeMs,
+      periodMs: purgePeriodMs,
       run: () => stores.orders.purgeExpired(now()),
       catchUpPhase: 'early',
     },
     {
       name: 'expired_proposals',
-      everyMs: purgeMs,
+      periodMs: purgePeriodMs,
       run: () => stores.purgeProposals(now()),
       catchUpPhase: 'early',
     },
-    { name: 'expired_links', everyMs: purgeMs, run: () => stores.links.purge(now()), catchUpPhase: 'early' },
+    {
+      name: 'expired_links',
+      periodMs: purgePeriodMs,
+      run: () => stores.links.purge(now()),
+      catchUpPhase: 'early',
+    },
     {
       name: 'old_observations',
-      everyMs: HOUR_MS,
+      periodMs: HOUR_MS,
       run: () => stores.names.purgeObservations(new Date(now().getTime() - OBSERVATION_RETENTION_MS)),
     },
-    { name: 'backup', everyMs: 10 * MINUTE_MS, run: takeBackup, canAbortAtStop: true },
-    { name: 'seals', everyMs: periodMs, run: ledger.sealAndAnchor, catchUpPhase: 'early' },
-    { name: 'seal_alert', everyMs: periodMs, run: ledger.alertIfStalled },
-    { name: 'ledger_check', everyMs: MINUTE_MS, run: ledger.checkIfDue },
+    { name: 'backup', periodMs: 10 * MINUTE_MS, run: takeBackup, canAbortAtStop: true },
+    { name: 'seals', periodMs, run: ledger.sealAndAnchor, catchUpPhase: 'early' },
+    { name: 'seal_alert', periodMs, run: ledger.alertIfStalled },
+    { name: 'ledger_check', periodMs: MINUTE_MS, run: ledger.checkIfDue },
     // Admins must be notified within a minute.
-    { name: 'charter', everyMs: 10_000, run: watchCharter },
+    { name: 'charter', periodMs: 10_000, run: watchCharter },
   ];
 }
 
 /** Starts all jobs and loops. They run immediately, then periodically. */
-export function startWork(appContext: AppContext, connections: Connections, contexts: Contexts): Work {
+export function startBackgroundWork(
+  appContext: AppContext,
+  connections: Connections,
+  contexts: Contexts,
+): BackgroundWork {
   const { metrics, readiness, now, log } = appContext;
   const { stores } = connections;
   const { reconciler, observationLoop } = contexts;
   const health = createJobHealth(now, metrics.countJobFailure);
-  readiness.watchDetail('jobs', async () => health.describeLastingFailures());
-  readiness.watchDetail('channels', async () => {
-    const refused = await stores.notifications.listRefusedChannels();
-    if (refused.length === 0) return undefined;
-    return refused.map(({ channelId, code }) => `${channelId}: ${code}`).join(', ');
+  readiness.setDetailCheck('jobs', async () => health.describeLastingFailures());
+  readiness.setDetailCheck('channels', async () => {
+    const refusedChannels = await stores.notifications.listRefusedChannels();
+    if (refusedChannels.length === 0) return undefined;
+    return refusedChannels.map(({ channelId, code }) => `${channelId}: ${code}`).join(', ');
   });
   const definitions = listJobs(appContext, connections, contexts);
   for (const { name } of definitions) metrics.countJobFailure(name, 0);
@@ -139,34 +147,34 @@ export function startWork(appContext: AppContext, connections: Connections, cont
   observationLoop.start();
   for (const loop of webhooks) loop.start();
   const jobs = definitions.map((job) => {
-    const { name, everyMs, run } = job;
+    const { name, periodMs, run } = job;
     const onEnded = (outcome: 'succeeded' | 'failed') => health.recordOutcome(name, outcome);
-    return { job, running: startPeriodicTask({ name: `job ${name}`, everyMs, work: run, onEnded, log }) };
+    return { job, task: startPeriodicTask({ name: `job ${name}`, periodMs, work: run, onEnded, log }) };
   });
   const runJobs = (phase: Job['catchUpPhase']) =>
-    Promise.all(jobs.flatMap(({ job, running }) => (job.catchUpPhase === phase ? running.runNow() : [])));
+    Promise.all(jobs.flatMap(({ job, task }) => (job.catchUpPhase === phase ? task.runNow() : [])));
   const loops = [reconciler, observationLoop, ...webhooks];
-  const waitAtMost = (work: Promise<unknown>) =>
-    Promise.race([work, sleep(CATCH_UP_PHASE_MS, undefined, { ref: false })]);
+  const waitForPhase = (work: Promise<unknown>) =>
+    Promise.race([work, sleep(CATCH_UP_PHASE_TIMEOUT_MS, undefined, { ref: false })]);
   return {
     async catchUp() {
       const lookUpNames = async () => {
         await observationLoop.poll();
         await observationLoop.idle();
       };
-      await waitAtMost(Promise.all([reconciler.catchUp(), lookUpNames(), runJobs('early')]));
-      await waitAtMost(runJobs(undefined));
-      await reconciler.notifyDue();
+      await waitForPhase(Promise.all([reconciler.catchUp(), lookUpNames(), runJobs('early')]));
+      await waitForPhase(runJobs(undefined));
+      await reconciler.pollNotifications();
       await Promise.all(webhooks.map((loop) => loop.poll()));
-      await waitAtMost(Promise.all([reconciler, ...webhooks].map((loop) => loop.idle())));
+      await waitForPhase(Promise.all([reconciler, ...webhooks].map((loop) => loop.idle())));
     },
     stop() {
       for (const loop of loops) loop.stop();
-      for (const { running } of jobs) running.stop();
+      for (const { task } of jobs) task.stop();
     },
     async idle() {
-      const requiredJobs = jobs.flatMap(({ job, running }) => (job.canAbortAtStop ? [] : running));
-      await Promise.all([...loops, ...requiredJobs].map((work) => work.idle()));
+      const tasksToFinish = jobs.flatMap(({ job, task }) => (job.canAbortAtStop ? [] : task));
+      await Promise.all([...loops, ...tasksToFinish].map((work) => work.idle()));
     },
   };
 }

@@ -7,21 +7,21 @@ import { checkMembers, findParties, type MemberCheck } from '../orders/parties.t
 import type { ImpactCheck, OpenIncidents } from '../orders/ports.ts';
 import type { EarlierFinding } from '../orders/refusal.ts';
 import type { ServiceEndpoints } from '../orders/statement.ts';
-import { findTask } from '../orders/tasks.ts';
+import { getOrderTask } from '../orders/tasks.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import {
   type DecisionContext,
   findNotifiedPeople,
-  type ListedPeople,
   loadDecisionContext,
   loadStandIns,
+  type ResolvedPeople,
 } from './approvers.ts';
 import { buildSignedSubject } from './order-signing.ts';
 import { isWaitingForPerson } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 import type { KeyRing } from './signing/key-ring.ts';
 
-/** A person's click, and what the card showed them before it. */
+/** A person's click, and what the card showed them before the click. */
 export interface Click {
   readonly kind: 'approve' | 'resume' | 'break_glass';
   readonly userId: string;
@@ -44,26 +44,26 @@ export interface ApprovalContext extends DecisionContext {
   readonly budgets: BudgetUse;
   /** The admins among the approvers. Loaded only if a budget is exceeded. */
   readonly admins: ReadonlySet<string>;
-  /** When an approver was last warned of a new finding. Earlier approvals are dropped. */
+  /** When an approver was last warned of a new finding. Approvals before this time are dropped. */
   readonly warnedAt: Date | undefined;
   readonly incidents: OpenIncidents | undefined;
   /** Undefined unless the order is pending or paused. */
   readonly preconditions: Preconditions | undefined;
   /** Undefined unless the click is `break_glass`. */
-  readonly emergency: Emergency | undefined;
+  readonly emergency: EmergencyContext | undefined;
 }
 
 interface Preconditions {
   readonly serviceEndpoints: ServiceEndpoints;
-  readonly isLinked: boolean;
+  readonly isAccountLinked: boolean;
   readonly members: MemberCheck;
   readonly earlierFindings: readonly EarlierFinding[];
 }
 
-interface Emergency {
+interface EmergencyContext {
   readonly isAdmin: boolean;
   /** Approvers to notify, including stand-ins. */
-  readonly approvers: ListedPeople;
+  readonly approvers: ResolvedPeople;
 }
 
 /** @returns undefined if there is no such order */
@@ -76,24 +76,25 @@ export async function loadApprovalContext(
   if (orderWithHistory === undefined) return undefined;
   const { order, history } = orderWithHistory;
   const click = { ...initialClick, agreedExcess: initialClick.agreedExcess ?? order.shownExcess };
-  const clicks = [...order.approvals, click];
-  const userIds = [...new Set(clicks.map(({ userId }) => userId))];
-  const [decision, budgetsAndAdmins, preconditions, incidents, warnedAt, signingKeys] = await Promise.all([
-    loadDecisionContext(context, order, userIds),
-    loadBudgetsAndAdmins(context, order, userIds),
-    isWaitingForPerson(order) ? loadPreconditions(context, order) : undefined,
-    context.incidents.loadOpenIncidents(order),
-    order.approvals.length === 0 || findTask(order.task).risk === 'none'
-      ? undefined
-      : context.findLastImpactWarning(order),
-    clicks.some(({ signed }) => signed !== undefined) ? context.signing.loadKeys() : undefined,
-  ]);
+  const approvalsAndClick = [...order.approvals, click];
+  const userIds = [...new Set(approvalsAndClick.map(({ userId }) => userId))];
+  const [decisionContext, budgetsAndAdmins, preconditions, incidents, warnedAt, signingKeys] =
+    await Promise.all([
+      loadDecisionContext(context, order, userIds),
+      loadBudgetsAndAdmins(context, order, userIds),
+      isWaitingForPerson(order) ? loadPreconditions(context, order) : undefined,
+      context.incidents.loadOpenIncidents(order),
+      order.approvals.length === 0 || getOrderTask(order.task).risk === 'none'
+        ? undefined
+        : context.findLastImpactWarning(order),
+      approvalsAndClick.some(({ signed }) => signed !== undefined) ? context.signing.loadKeys() : undefined,
+    ]);
   const [signatures, emergency] = await Promise.all([
-    loadSignatures(context, decision, click, signingKeys?.ring),
-    click.kind === 'break_glass' ? loadEmergency(context, decision, click.userId) : undefined,
+    loadSignatures(context, decisionContext, click, signingKeys?.ring),
+    click.kind === 'break_glass' ? loadEmergency(context, decisionContext, click.userId) : undefined,
   ]);
   return {
-    ...decision,
+    ...decisionContext,
     ...budgetsAndAdmins,
     ...signatures,
     click,
@@ -114,12 +115,12 @@ async function loadBudgetsAndAdmins(context: OrdersContext, order: Order, userId
 
 async function loadPreconditions(context: OrdersContext, order: Order): Promise<Preconditions> {
   const { serviceEndpoints } = context;
-  const { people, isLinked } = await findParties(context.findAccount, order);
+  const { people, isLinked: isAccountLinked } = await findParties(context.findAccount, order);
   const [members, earlierFindings] = await Promise.all([
     checkMembers(context.directory, people),
     loadEarlierFindings(context.store.load, order),
   ]);
-  return { serviceEndpoints, isLinked, members, earlierFindings };
+  return { serviceEndpoints, isAccountLinked, members, earlierFindings };
 }
 
 async function loadSignatures(
@@ -146,7 +147,7 @@ async function loadEmergency(
   context: OrdersContext,
   { order, evaluation: { requirements } }: DecisionContext,
   userId: string,
-): Promise<Emergency> {
+): Promise<EmergencyContext> {
   const [isAdmin, standIns] = await Promise.all([
     context.isAdmin(userId),
     loadStandIns(context, order, requirements),

@@ -19,7 +19,7 @@ export function approveOrder(
   return applyClick(context, orderId, { kind: 'approve', userId, reason, signed: undefined });
 }
 
-export function approveSigned(
+export function approveWithSignature(
   context: OrdersContext,
   orderId: string,
   userId: string,
@@ -37,7 +37,7 @@ export function resumeOrder(
   return applyClick(context, orderId, { kind: 'resume', userId, reason: undefined, signed });
 }
 
-/** Approves a pending order on behalf of a single admin (break glass). Refused without a reason. */
+/** Lets a single admin approve a pending order (break glass). Refused without a reason. */
 export function approveInEmergency(
   context: OrdersContext,
   orderId: string,
@@ -50,8 +50,8 @@ export function approveInEmergency(
 const MAX_ATTEMPTS = 50;
 
 /**
- * Starts over if the order has changed, if the impact must be looked up first, or if some names were stopped because an
- * earlier order had already carried them out.
+ * Starts over if the order has changed, if the impact must be looked up first, or if some names were stopped
+ * because an earlier order had already carried out the task for them.
  */
 async function applyClick(
   context: OrdersContext,
@@ -60,17 +60,18 @@ async function applyClick(
 ): Promise<ChangeOutcome> {
   let click: Click = { ...newClick, at: context.now(), agreedExcess: undefined, impact: undefined };
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    const loaded = await loadApprovalContext(context, orderId, click);
-    if (loaded === undefined) return { ok: false, refusal: { code: 'no_such_order' }, order: undefined };
-    const decision = decideClick(loaded);
-    click = { ...loaded.click, impact: undefined };
+    const approvalContext = await loadApprovalContext(context, orderId, click);
+    if (approvalContext === undefined)
+      return { ok: false, refusal: { code: 'no_such_order' }, order: undefined };
+    const decision = decideClick(approvalContext);
+    click = { ...approvalContext.click, impact: undefined };
     if ('needs' in decision) {
-      click = { ...click, impact: await context.checkImpact(loaded.order, click.at) };
+      click = { ...click, impact: await context.checkImpact(approvalContext.order, click.at) };
       continue;
     }
-    if ('refusal' in decision) return refuse(context, loaded.order, decision.refusal);
-    const outcome = await commitDecision(context, loaded.order, decision, true);
-    if (outcome?.ok === false) return refuse(context, loaded.order, outcome.refusal);
+    if ('refusal' in decision) return refuseClick(context, approvalContext.order, decision.refusal);
+    const outcome = await commitDecision(context, approvalContext.order, decision, true);
+    if (outcome?.ok === false) return refuseClick(context, approvalContext.order, outcome.refusal);
     if (outcome === undefined || (decision.event.type === 'stopped' && isWaitingForPerson(outcome.order)))
       continue;
     return outcome;
@@ -78,10 +79,10 @@ async function applyClick(
   throw new Error(`approving order ${orderId}: gave up after ${MAX_ATTEMPTS} attempts`);
 }
 
-async function refuse(context: OrdersContext, order: Order, refusal: Refusal): Promise<ChangeOutcome> {
-  // The card may not show the reason yet.
+async function refuseClick(context: OrdersContext, order: Order, refusal: Refusal): Promise<ChangeOutcome> {
+  // Updates the card, which may not show the reason yet.
   if (REFUSALS_SHOWN_ON_CARD.has(refusal.code))
-    await context.store.requestNotification(order.id, context.now());
+    await context.store.queueMessageUpdate(order.id, context.now());
   return { ok: false, refusal, order };
 }
 
@@ -92,8 +93,8 @@ const REFUSALS_SHOWN_ON_CARD: ReadonlySet<Refusal['code']> = new Set([
 ]);
 
 /**
- * Records that a person was shown why their click was refused, so that their next click is accepted. The second click
- * of a double click comes too early to be accepted.
+ * Records that a person was shown why their click was refused, so that their next click is accepted. The
+ * second click of a double click comes too early to be accepted.
  */
 export async function recordRefusalShown(
   context: OrdersContext,

@@ -2,10 +2,10 @@ import type { TeamSettings } from '../config/environment.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { isRequester, type Order } from '../orders/order.ts';
 import type { Directory } from '../orders/ports.ts';
-import type { ApproverRight, Refusal } from '../orders/refusal.ts';
+import type { ApproverAction, Refusal } from '../orders/refusal.ts';
 import type { Requirement, Requirements } from '../policy/evaluate.ts';
-import { findNotifiedIds, findSilentIds, isGroup, type RequirementPeople } from '../policy/policy.ts';
-import { findValidSlots, type People, type StandIn } from './progress.ts';
+import { findNotifiedIds, findSilentIds, isGroupId, type RequirementApprovers } from '../policy/policy.ts';
+import { findValidSlots, type PeopleFacts, type StandIn } from './progress.ts';
 import {
   buildDefaultRequirement,
   type CurrentEvaluation,
@@ -17,13 +17,13 @@ import {
   loadEvaluation,
 } from './requirements.ts';
 
-/** Decides who may approve or deny an order. Rights are reloaded for each decision, only for the people involved. */
+/** Decides who may approve or deny an order. Each decision loads the rights of only the people involved. */
 
 export interface ApproverRights {
-  /** Members of the workspace whom the requirements list, directly or through a group. */
+  /** The checked people who may decide, whether directly, through a group or as a stand-in. */
   readonly approvers: ReadonlySet<string>;
-  /** Listed people whose workspace membership Slack can't look up. */
-  readonly unconfirmed: ReadonlySet<string>;
+  /** The checked people whose workspace membership Slack can't look up. */
+  readonly unconfirmedIds: ReadonlySet<string>;
   /** Groups whose members Slack can't look up. Treated as empty. */
   readonly unreadableGroups: readonly string[];
   readonly allowSelfApproval: boolean;
@@ -31,7 +31,7 @@ export interface ApproverRights {
   readonly namedApprovers?: readonly string[];
 }
 
-/** Approvers may always deny their own orders, but may not always approve them. */
+/** Approvers may deny their own orders, but may approve them only if self-approval is allowed. */
 export function checkCanDecide(
   order: Order,
   userId: string,
@@ -46,12 +46,12 @@ export function checkCanDecide(
 }
 
 export function checkApprover(
-  { approvers, unconfirmed, unreadableGroups, namedApprovers }: ApproverRights,
+  { approvers, unconfirmedIds, unreadableGroups, namedApprovers }: ApproverRights,
   userId: string,
-  action: ApproverRight,
+  action: ApproverAction,
 ): Refusal | undefined {
   if (approvers.has(userId)) return undefined;
-  if (unconfirmed.has(userId)) return { code: 'own_membership_unknown' };
+  if (unconfirmedIds.has(userId)) return { code: 'own_membership_unknown' };
   return unreadableGroups.length === 0
     ? {
         code: 'not_an_approver',
@@ -61,18 +61,18 @@ export function checkApprover(
     : { code: 'groups_unreadable', groupIds: unreadableGroups };
 }
 
-export interface ListedPeople {
+export interface ResolvedPeople {
   readonly people: readonly string[];
   /** Groups whose members Slack can't look up. Treated as empty. */
   readonly unreadableGroups: readonly string[];
 }
 
 /** Replaces groups with their current members. */
-export async function resolvePeople(directory: Directory, ids: readonly string[]): Promise<ListedPeople> {
+export async function resolvePeople(directory: Directory, ids: readonly string[]): Promise<ResolvedPeople> {
   const resolved = await Promise.all(
     [...new Set(ids)].map(async (id) => ({
       id,
-      people: isGroup(id) ? await directory.listGroupMembers(id) : [id],
+      people: isGroupId(id) ? await directory.listGroupMembers(id) : [id],
     })),
   );
   return {
@@ -81,47 +81,47 @@ export async function resolvePeople(directory: Directory, ids: readonly string[]
   };
 }
 
-/** Approvers who are never notified: people listed as silent, and people who are only in silent groups. */
+/** Finds approvers who are never notified: people listed as silent, and people only in silent groups. */
 export async function findSilentPeople(
   directory: Directory,
-  requirements: readonly RequirementPeople[],
+  requirements: readonly RequirementApprovers[],
 ): Promise<ReadonlySet<string>> {
   const silentIds = findSilentIds(requirements);
   if (silentIds.length === 0) return new Set();
-  const notified = await resolvePeople(directory, findNotifiedIds(requirements));
+  const { people: notifiedPeople } = await resolvePeople(directory, findNotifiedIds(requirements));
   const { people } = await resolvePeople(directory, silentIds);
-  return new Set(people.filter((id) => silentIds.includes(id) || !notified.people.includes(id)));
+  return new Set(people.filter((id) => silentIds.includes(id) || !notifiedPeople.includes(id)));
 }
 
-/** The people to notify under these requirements, including stand-ins. */
+/** Finds the people to notify under these requirements, including stand-ins. */
 export async function findNotifiedPeople(
   directory: Directory,
-  requirements: readonly RequirementPeople[],
+  requirements: readonly RequirementApprovers[],
   standIns: ReadonlyMap<string, StandIn>,
-): Promise<ListedPeople> {
+): Promise<ResolvedPeople> {
   const silentPeople = await findSilentPeople(directory, requirements);
   const standInIds = [...standIns.values()].map(({ userId }) => userId);
-  const notifiedIds = [...findNotifiedIds(requirements), ...standInIds];
-  const { people, unreadableGroups } = await resolvePeople(directory, notifiedIds);
+  const idsToNotify = [...findNotifiedIds(requirements), ...standInIds];
+  const { people, unreadableGroups } = await resolvePeople(directory, idsToNotify);
   return { people: people.filter((id) => !silentPeople.has(id)), unreadableGroups };
 }
 
 export interface LoadedPeople {
-  readonly people: People;
+  readonly people: PeopleFacts;
   readonly unreadableGroups: readonly string[];
   /** Possible approvers whose membership Slack can't look up. */
-  readonly unconfirmed: ReadonlySet<string>;
+  readonly unconfirmedIds: ReadonlySet<string>;
 }
 
 interface PeopleSource {
   readonly directory: Directory;
   /** Active stand-ins, keyed by absent person. */
-  readonly standIns: People['standIns'];
+  readonly standIns: PeopleFacts['standIns'];
 }
 
 /**
- * Loads the groups, memberships and stand-ins that decide whether these people may approve. Slack limits the rate of
- * group lookups, so groups are looked up only for people who aren't listed individually.
+ * Loads the groups, memberships and stand-ins that decide whether these people may approve. Slack limits the
+ * rate of group lookups, so groups are looked up only for people who aren't listed individually.
  * @param options.allGroups looks up all groups, to find unreadable ones
  */
 export async function loadPeople(
@@ -132,7 +132,7 @@ export async function loadPeople(
 ): Promise<LoadedPeople> {
   const groupsToLookUp = new Set(
     requirements.flatMap(({ approvers }) =>
-      allGroups || userIds.some((userId) => !approvers.includes(userId)) ? approvers.filter(isGroup) : [],
+      allGroups || userIds.some((userId) => !approvers.includes(userId)) ? approvers.filter(isGroupId) : [],
     ),
   );
   const groupLookups = await Promise.all(
@@ -141,8 +141,8 @@ export async function loadPeople(
   const groups = new Map<string, ReadonlySet<string>>();
   const listedPeople = new Set<string>();
   for (const id of requirements.flatMap(({ approvers }) => approvers)) {
-    if (!isGroup(id)) listedPeople.add(id);
-    // Everyone to check is listed individually, so the group's members don't matter.
+    if (!isGroupId(id)) listedPeople.add(id);
+    // Everyone being checked is listed individually, so the group's members don't matter.
     else if (!groupsToLookUp.has(id)) groups.set(id, new Set());
   }
   for (const { id, members } of groupLookups) {
@@ -150,31 +150,33 @@ export async function loadPeople(
     groups.set(id, new Set(members));
     for (const member of members) listedPeople.add(member);
   }
-  const activeStandIns = [...standIns].filter(
+  const relevantStandIns = [...standIns].filter(
     ([userId, standIn]) => listedPeople.has(userId) && userIds.includes(standIn.userId),
   );
   const involvedPeople = [
     ...new Set([
       ...userIds.filter((userId) => listedPeople.has(userId)),
-      ...activeStandIns.flatMap(([userId, standIn]) => [userId, standIn.userId]),
+      ...relevantStandIns.flatMap(([userId, standIn]) => [userId, standIn.userId]),
     ]),
   ];
-  const memberships = await Promise.all(involvedPeople.map((userId) => directory.findMembership(userId)));
+  const membershipResults = await Promise.all(
+    involvedPeople.map((userId) => directory.findMembership(userId)),
+  );
   const membership = new Map<string, 'member' | 'left'>();
-  const unknownMembers = new Set<string>();
+  const membershipUnknownIds = new Set<string>();
   for (const [index, userId] of involvedPeople.entries()) {
-    const result = memberships[index];
+    const result = membershipResults[index];
     if (result === 'member' || result === 'left') membership.set(userId, result);
-    else unknownMembers.add(userId);
+    else membershipUnknownIds.add(userId);
   }
-  const unconfirmed = new Set([...unknownMembers].filter((userId) => userIds.includes(userId)));
+  const unconfirmedIds = new Set([...membershipUnknownIds].filter((userId) => userIds.includes(userId)));
   // If Slack can't look up the absent approver, the stand-in can't be confirmed either.
-  for (const [userId, standIn] of activeStandIns)
-    if (unknownMembers.has(userId)) unconfirmed.add(standIn.userId);
+  for (const [userId, standIn] of relevantStandIns)
+    if (membershipUnknownIds.has(userId)) unconfirmedIds.add(standIn.userId);
   return {
     people: { groups, membership, standIns },
     unreadableGroups: groupLookups.filter(({ members }) => members === undefined).map(({ id }) => id),
-    unconfirmed,
+    unconfirmedIds,
   };
 }
 
@@ -187,20 +189,20 @@ export interface ApproverQuery {
 /** Finds who may decide under the requirements, as an approver or a stand-in. */
 export function buildApproverRights(
   { requirements, requesters, userIds }: ApproverQuery,
-  { people, unreadableGroups, unconfirmed }: LoadedPeople,
+  { people, unreadableGroups, unconfirmedIds }: LoadedPeople,
   settings: TeamSettings,
   now: Date,
 ): ApproverRights {
   const isApprover = (userId: string) => {
-    // Approvers may always deny. `checkCanDecide` checks whether a requester may approve.
-    const context = { requesters, approvals: [userId], people, allowSelfApproval: true, now };
+    // Requesters may always deny, so they aren't excluded. `checkCanDecide` checks whether they may approve.
+    const context = { requesters, approvedByIds: [userId], people, allowSelfApproval: true, now };
     return requirements.some((requirement) => findValidSlots(requirement, context).length > 0);
   };
   const approvers = new Set(userIds.filter(isApprover));
   const hasRule = requirements.some(({ rule }) => rule.kind === 'rule');
   return {
     approvers,
-    unconfirmed: new Set([...unconfirmed].filter((userId) => !approvers.has(userId))),
+    unconfirmedIds: new Set([...unconfirmedIds].filter((userId) => !approvers.has(userId))),
     unreadableGroups,
     allowSelfApproval: settings.allowSelfApproval,
     ...(hasRule ? { namedApprovers: [...new Set(requirements.flatMap(({ approvers: ids }) => ids))] } : {}),
@@ -230,12 +232,14 @@ export async function loadDecisionContext(
   const now = context.now();
   const [evaluation, standIns] = await Promise.all([
     loadEvaluation(context, order),
-    context.standIns.current(now),
+    context.standIns.loadActiveStandIns(now),
   ]);
   const requirements = listCurrentDecidingRequirements(evaluation, order, additionalApprovers);
-  const areListed = requirements.every(({ approvers }) => userIds.every((id) => approvers.includes(id)));
-  const source = { directory: context.directory, standIns: areListed ? new Map() : standIns };
-  const people = await loadPeople(source, requirements, userIds);
+  const areAllUsersListed = requirements.every(({ approvers }) =>
+    userIds.every((id) => approvers.includes(id)),
+  );
+  const peopleSource = { directory: context.directory, standIns: areAllUsersListed ? new Map() : standIns };
+  const people = await loadPeople(peopleSource, requirements, userIds);
   return { now, order, evaluation, people };
 }
 
@@ -262,16 +266,19 @@ export async function loadApproverRights(
   userIds: readonly string[],
   additionalApprovers?: 'general',
 ): Promise<ApproverRights> {
-  const decision = await loadDecisionContext(context, order, userIds, additionalApprovers);
-  return evaluateRights(decision, userIds, additionalApprovers);
+  const decisionContext = await loadDecisionContext(context, order, userIds, additionalApprovers);
+  return evaluateRights(decisionContext, userIds, additionalApprovers);
 }
 
 /** The current requirements of a pending order, as shown to its approvers. */
-export interface PendingDecision extends Omit<CurrentEvaluation, 'settings' | 'requested'> {
+export interface PendingRequirements extends Omit<CurrentEvaluation, 'settings' | 'requestedRequirements'> {
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
-export async function loadPendingDecision(context: OrdersContext, order: Order): Promise<PendingDecision> {
+export async function loadPendingRequirements(
+  context: OrdersContext,
+  order: Order,
+): Promise<PendingRequirements> {
   const current = await loadCurrentEvaluation(context, order);
   return { ...current, standIns: await loadStandIns(context, order, current.requirements) };
 }
@@ -282,7 +289,7 @@ export async function loadStandIns(
   order: Order,
   { list }: Requirements,
 ): Promise<ReadonlyMap<string, StandIn>> {
-  const activeStandIns = await standIns.current(now());
+  const activeStandIns = await standIns.loadActiveStandIns(now());
   if (activeStandIns.size === 0) return activeStandIns;
   const { people } = await resolvePeople(
     directory,
@@ -308,18 +315,18 @@ export async function isApproverInSettings(deps: OrdersContext, userId: string):
 }
 
 export interface ApproverStatus {
-  /** Whether the person is named in the settings, or can decide about one of the orders. */
+  /** Whether the person is named in the settings, or can decide on one of the orders. */
   readonly isApprover: boolean;
   /** Pending orders that the person can approve. */
-  readonly toDecide: readonly Order[];
+  readonly ordersToDecide: readonly Order[];
   /** Orders with an unknown outcome that the person can settle. */
-  readonly toResolve: readonly Order[];
+  readonly ordersToResolve: readonly Order[];
   readonly unreadableGroups: readonly string[];
 }
 
 /**
- * Finds the orders that need a decision from a person. Uses the requirements from when each order was requested; a
- * click evaluates the policy again.
+ * Finds the orders that need a decision from a person. Uses each order's requirements from when it was
+ * requested; the policy is evaluated again when the person clicks.
  * @param orders pending orders, and orders with an unknown outcome
  * @param options.allGroups finds every unreadable group
  */
@@ -330,7 +337,10 @@ export async function loadApproverStatus(
   options: { readonly allGroups?: boolean } = {},
 ): Promise<ApproverStatus> {
   const now = deps.now();
-  const [settings, standIns] = await Promise.all([deps.loadSettings(), deps.standIns.current(now)]);
+  const [settings, standIns] = await Promise.all([
+    deps.loadSettings(),
+    deps.standIns.loadActiveStandIns(now),
+  ]);
   const settingsRequirements = [buildDefaultRequirement(settings, [])];
   const queries = orders.map((order) => {
     const additionalApprovers = order.state === 'UNKNOWN' ? 'general' : undefined;
@@ -355,19 +365,19 @@ export async function loadApproverStatus(
     buildApproverRights({ requirements, requesters, userIds: [userId] }, people, settings, now).approvers.has(
       userId,
     );
-  const decidable = queries
+  const decidableOrders = queries
     .filter(({ order, requirements }) => canDecide(requirements, listRequesters(order)))
     .map(({ order }) => order);
-  const toDecide = decidable.filter(
+  const ordersToDecide = decidableOrders.filter(
     (order) =>
       order.state === 'PENDING' &&
       (getTaskSettings(order, settings).allowSelfApproval || !isRequester(order, userId)) &&
       order.approvals.every((approval) => approval.userId !== userId),
   );
   return {
-    isApprover: decidable.length > 0 || canDecide(settingsRequirements, new Set()),
-    toDecide,
-    toResolve: decidable.filter(({ state }) => state === 'UNKNOWN'),
+    isApprover: decidableOrders.length > 0 || canDecide(settingsRequirements, new Set()),
+    ordersToDecide,
+    ordersToResolve: decidableOrders.filter(({ state }) => state === 'UNKNOWN'),
     unreadableGroups: people.unreadableGroups,
   };
 }

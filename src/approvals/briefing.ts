@@ -1,5 +1,5 @@
 import { isDemoContext } from '../accounts/account.ts';
-import type { Expiry } from '../expiry/expiry.ts';
+import type { ExpiryTracker } from '../expiry/expiry.ts';
 import { type ExpiryChange, loadExpiryChange } from '../expiry/expiry-change.ts';
 import { loadPreview, type MandatePreview } from '../mandates/overview.ts';
 import type { BudgetComparison } from '../money/budget-comparison.ts';
@@ -10,13 +10,13 @@ import type { OrderImpact } from '../names/ports.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { type Order, WATCH_LIST_TASKS } from '../orders/order.ts';
-import { computeCost, getBudgetComparer, pickBudgetedItems } from '../orders/order-budget.ts';
+import { computeOrderCost, getBudgetComparer, pickBudgetedItems } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { tryBuildStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
-import { readMandateTerms } from '../orders/tasks.ts';
+import { parseMandateTerms } from '../orders/tasks.ts';
 import { findNotifiedIds } from '../policy/policy.ts';
-import { loadPendingDecision, type PendingDecision } from './approvers.ts';
+import { loadPendingRequirements, type PendingRequirements } from './approvers.ts';
 
 export interface DraftBriefing {
   readonly now: Date;
@@ -32,13 +32,13 @@ export interface DraftBriefing {
 export interface Briefing extends DraftBriefing {
   /** The order's log: approvals, requests and payments. */
   readonly history: readonly OrderLogEntry[];
-  readonly decision: PendingDecision | undefined;
+  readonly pendingRequirements: PendingRequirements | undefined;
   /** The people and groups notified about a pending order, including stand-ins. */
   readonly approvers: readonly string[];
   /** Based on the current price list; undefined for a task without a price. */
   readonly cost: OrderCost | undefined;
   /** How a pending order, or the unsent items of a paused one, compare with the budgets. */
-  readonly budgets: BudgetComparison | undefined;
+  readonly budgetComparison: BudgetComparison | undefined;
   /** How a pending order with a single name changes the name's expiry. */
   readonly expiryChange: ExpiryChange | undefined;
   /** The impact of a pending order; `none` if the task puts nothing at risk, `unseen` if not looked up yet. */
@@ -46,31 +46,41 @@ export interface Briefing extends DraftBriefing {
   /** Open incidents that affect a pending order's names. */
   readonly incidents: readonly ListedIncident[];
   /** The names that a pending mandate would cover. */
-  readonly preview: MandatePreview | undefined;
+  readonly mandatePreview: MandatePreview | undefined;
 }
 
 export interface BriefingContext {
   readonly orders: OrdersContext;
   readonly names: Names;
-  readonly expiry: Expiry;
+  readonly expiry: ExpiryTracker;
 }
 
-/** @param history the order's log, if it is already loaded */
+/** @param loadedHistory the order's log, if it is already loaded */
 export async function loadBriefing(
   { orders, names, expiry }: BriefingContext,
   order: Order,
-  history?: readonly OrderLogEntry[],
+  loadedHistory?: readonly OrderLogEntry[],
 ): Promise<Briefing> {
   const isPending = order.state === 'PENDING';
-  const costPromise = isPending || isPaused(order) ? computeCost(orders, order) : undefined;
-  const [log, decision, cost, budgets, expiryChange, impact, incidents, draft, preview] = await Promise.all([
-    history ?? orders.store.loadHistory(order.id, 'system'),
-    isPending ? loadPendingDecision(orders, order) : undefined,
+  const costPromise = isPending || isPaused(order) ? computeOrderCost(orders, order) : undefined;
+  const [
+    history,
+    pendingRequirements,
+    cost,
+    budgetComparison,
+    expiryChange,
+    impact,
+    incidents,
+    draft,
+    mandatePreview,
+  ] = await Promise.all([
+    loadedHistory ?? orders.store.loadHistory(order.id, 'system'),
+    isPending ? loadPendingRequirements(orders, order) : undefined,
     isPending ? costPromise : undefined,
     costPromise && !isDemoContext(order.account.context)
       ? getBudgetComparer(orders, order)(pickBudgetedItems(order), costPromise)
       : undefined,
-    loadExpiryChange(expiry.findListed, order),
+    loadExpiryChange(expiry.findListedName, order),
     isPending ? names.impacts.loadForCard(order) : ('none' as const),
     isPending ? names.orderIncidents.listOpen(order) : [],
     loadDraftBriefing(orders, order),
@@ -78,12 +88,21 @@ export async function loadBriefing(
   ]);
   return {
     ...draft,
-    ...{ history: log, decision, cost, budgets, expiryChange, impact, incidents, preview },
-    approvers: decision === undefined ? [] : listNotifiedApprovers(decision),
+    ...{
+      history,
+      pendingRequirements,
+      cost,
+      budgetComparison,
+      expiryChange,
+      impact,
+      incidents,
+      mandatePreview,
+    },
+    approvers: pendingRequirements === undefined ? [] : listNotifiedApprovers(pendingRequirements),
   };
 }
 
-function listNotifiedApprovers({ requirements, standIns }: PendingDecision): readonly string[] {
+function listNotifiedApprovers({ requirements, standIns }: PendingRequirements): readonly string[] {
   return [
     ...new Set([
       ...findNotifiedIds(requirements.list),
@@ -120,6 +139,6 @@ export async function loadDraftBriefing(
 
 async function loadMandatePreview(orders: OrdersContext, order: Order): Promise<MandatePreview | undefined> {
   if (order.task !== 'mandate') return undefined;
-  const terms = readMandateTerms(order.input);
+  const terms = parseMandateTerms(order.input);
   return terms && loadPreview(orders, order, terms);
 }

@@ -45,7 +45,7 @@ export function buildCharter(
 
 export interface LoggedCharter {
   /** Index of the event among all events about keys and charters. */
-  readonly n: number;
+  readonly eventIndex: number;
   /** Undefined if the charter's content can't be read. */
   readonly rules: PolicyAndSettings | undefined;
   readonly hash: string;
@@ -75,7 +75,7 @@ export type CharterStatus =
   | {
       readonly kind: 'invalid';
       readonly problem: CharterProblem;
-      /** The last published policy and settings, as far as they can be trusted. */
+      /** From the last valid charter or, without one, from the newest charter or the database. */
       readonly lastRules: PolicyAndSettings;
     };
 
@@ -85,25 +85,26 @@ export interface SigningLog {
   readonly charters: readonly LoggedCharter[];
 }
 
-/** @param lastValid the result of {@link findLastValidCharter} */
+/** @param lastValidCharter the result of {@link findLastValidCharter} */
 export function evaluateCharter(
   { keys, charters }: SigningLog,
   rows: PolicyAndSettings,
-  lastValid: LoggedCharter | undefined,
+  lastValidCharter: LoggedCharter | undefined,
 ): CharterStatus {
-  const newest = charters.at(-1);
-  if (newest === undefined && keys.isComplete) return { kind: 'none' };
-  const lastRules = lastValid?.rules ?? newest?.rules ?? rows;
+  const newestCharter = charters.at(-1);
+  if (newestCharter === undefined && keys.isComplete) return { kind: 'none' };
+  const lastRules = lastValidCharter?.rules ?? newestCharter?.rules ?? rows;
   if (!keys.isComplete) return { kind: 'invalid', problem: 'events_missing', lastRules };
-  if (lastValid !== newest) return { kind: 'invalid', problem: 'not_signed', lastRules };
-  const isSame = hashJson(buildCharter(lastRules, undefined)) === hashJson(buildCharter(rows, undefined));
-  return isSame ? { kind: 'valid' } : { kind: 'invalid', problem: 'rows_differ', lastRules };
+  if (lastValidCharter !== newestCharter) return { kind: 'invalid', problem: 'not_signed', lastRules };
+  const isSameAsRows =
+    hashJson(buildCharter(lastRules, undefined)) === hashJson(buildCharter(rows, undefined));
+  return isSameAsRows ? { kind: 'valid' } : { kind: 'invalid', problem: 'rows_differ', lastRules };
 }
 
 /** A charter stays valid even if its signer leaves or retires the key. */
 export async function findLastValidCharter(
   { keys, charters }: SigningLog,
-  { botSigner, ...trust }: Omit<Trust, 'left'> & { readonly botSigner: BotSigner | undefined },
+  { botSigner, ...trust }: Pick<Trust, 'roots' | 'verifier'> & { readonly botSigner: BotSigner | undefined },
 ): Promise<LoggedCharter | undefined> {
   for (let index = charters.length - 1; index >= 0; index -= 1) {
     const charter = charters[index];
@@ -117,8 +118,8 @@ export async function findLastValidCharter(
     )
       continue;
     // `evaluateCharter` handles missing events.
-    const log = { ...getLogAtCharter(keys, charter.n), isComplete: true };
-    const ring = await buildKeyRing(log, { ...trust, left: new Set() });
+    const log = { ...getLogAtCharter(keys, charter.eventIndex), isComplete: true };
+    const ring = await buildKeyRing(log, { ...trust, departedIds: new Set() });
     if (findSigningKey(ring.validKeys, charter.signature, challenge.by) === undefined) continue;
     if ((await trust.verifier.verify(charter.signature)) !== undefined) return charter;
   }
@@ -153,14 +154,17 @@ export function buildRulesWithSigning(
   const { lastRules, problem } = status;
   const allowSelfApproval = lastRules.settings.allowSelfApproval && environmentSettings.allowSelfApproval;
   const { approvalsRequired: needed, approvalTasks: tasks } = environmentSettings;
-  const people = mergeApprovers(environmentSettings.approvers, environmentSettings.silentApprovers);
+  const environmentApprovers = mergeApprovers(
+    environmentSettings.approvers,
+    environmentSettings.silentApprovers,
+  );
   return {
     settings: { ...settings, ...pickProtectedSettings(lastRules.settings), allowSelfApproval },
     policy: {
       ...lastRules.policy,
       isCharterMissing: false,
       tags: [...new Set([...findRuleTags(lastRules.policy), ...findRuleTags(policy)])],
-      charterProblem: { problem, environment: { ...people, needed, tasks } },
+      charterProblem: { problem, environment: { ...environmentApprovers, needed, tasks } },
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { ChangeDecision } from '../orders/change-order.ts';
 import { findChangedParts } from '../orders/check-statement.ts';
-import { buildEarlierOrderStop } from '../orders/earlier.ts';
+import { buildEarlierOrderStopEvent } from '../orders/earlier.ts';
 import type { Approval, ApprovalProgress, EvaluatedApproval } from '../orders/order.ts';
 import { findExcessConsent } from '../orders/order-budget.ts';
 import { summarizeMissingAccount } from '../orders/parties.ts';
@@ -23,13 +23,13 @@ interface CountedClick {
  * @param refusal why the person may not approve, unless they agree to the budget excess as an admin
  */
 export function countClick(
-  loaded: ApprovalContext,
+  context: ApprovalContext,
   approvals: readonly Approval[],
   refusal: Refusal | undefined,
 ): ChangeDecision | CountedClick {
-  const { click, now, order, evaluation, budgets } = loaded;
+  const { click, now, order, evaluation, budgets } = context;
   const { userId, agreedExcess, signed } = click;
-  if (hasUnloggedRules(loaded)) return { refusal: { code: 'log_differs' } };
+  if (hasUnloggedRules(context)) return { refusal: { code: 'log_differs' } };
   const otherApprovals = approvals.filter((approval) => approval.userId !== userId);
   const allApprovals = [...otherApprovals, { userId, agreedExcess, at: now, signed }];
   const hasApprovedBefore = otherApprovals.length < approvals.length;
@@ -37,22 +37,22 @@ export function countClick(
   const { admins, unawareAdmins, reservation } = findExcessConsent(
     order,
     budgets,
-    loaded.admins,
+    context.admins,
     allApprovals,
   );
   if (unawareAdmins.includes(userId) && (refusal !== undefined || hasApprovedBefore))
     return { refusal: { code: 'excess_not_shown', exceeded } };
   if (refusal !== undefined && !admins.includes(userId)) return { refusal };
-  const counted = countApprovals(loaded, allApprovals, userId, collectSigners(loaded));
+  const countResult = countApprovals(context, allApprovals, userId, collectSigners(context));
   // An unsigned click counts only toward requirements without a signature.
-  const isCounted = 'refusal' in counted || counted.validApprovers.includes(userId);
+  const isCounted = 'refusal' in countResult || countResult.validApprovers.includes(userId);
   if (signed === undefined && needsSignatures(evaluation.requirements) && !isCounted)
     return { refusal: { code: 'signature_needed' } };
-  const obstacle = findSendingObstacle(loaded);
+  const obstacle = findSendingObstacle(context);
   if (obstacle !== undefined) return obstacle;
-  if ('refusal' in counted) return counted;
+  if ('refusal' in countResult) return countResult;
   const approval = {
-    ...counted,
+    ...countResult,
     by: userId,
     signed,
     agreedExcess,
@@ -62,7 +62,7 @@ export function countClick(
   return { approval, reservation, hasApprovedBefore };
 }
 
-/** Whether the order's row has a rule that is neither in its log nor in the policy. An approval would log the rule. */
+/** Whether the order's row has a rule that neither its log nor the policy has. An approval would log it. */
 function hasUnloggedRules({ order, history, evaluation }: ApprovalContext): boolean {
   const { requirements, decidedBy } = evaluation;
   const rules = requirements.list.map(({ rule }) => rule);
@@ -108,30 +108,30 @@ interface CountedApprovals {
 
 /** @param userId the person who clicked */
 export function countApprovals(
-  loaded: DecisionContext,
+  context: DecisionContext,
   approvals: readonly Omit<Approval, 'signed'>[],
   userId: string,
   signers: ReadonlySet<string>,
 ): CountedApprovals | { readonly refusal: Refusal } {
-  const { requirements, policyVersion, isStricter } = loaded.evaluation;
+  const { requirements, policyVersion, isStricter } = context.evaluation;
   if (requirements.outcome === 'refuse')
     return { refusal: { code: 'policy_refuses', rules: requirements.refusedBy } };
   const approverIds = approvals.map((approval) => approval.userId);
-  const { unconfirmed, unreadableGroups, allowSelfApproval } = evaluateRights(loaded, approverIds);
+  const { unconfirmedIds, unreadableGroups, allowSelfApproval } = evaluateRights(context, approverIds);
   const { isApproved, requirements: progress } = evaluateProgress(requirements, {
-    requesters: listRequesters(loaded.order),
-    approvals: approverIds,
+    requesters: listRequesters(context.order),
+    approvedByIds: approverIds,
     signers,
-    people: loaded.people.people,
+    people: context.people.people,
     allowSelfApproval,
-    now: loaded.now,
+    now: context.now,
   });
   // If Slack can't look up an earlier approver, the click is refused.
-  const unconfirmedId = approverIds.find((id) => id !== userId && unconfirmed.has(id));
+  const unconfirmedId = approverIds.find((id) => id !== userId && unconfirmedIds.has(id));
   if (unconfirmedId !== undefined && !isApproved)
     return { refusal: { code: 'membership_unknown', userId: unconfirmedId } };
   const slotUserIds = progress.flatMap(({ slots }) => slots.map((slot) => slot.userId));
-  const byRequirement = progress.map(({ requirement: { rule, needed, approvers }, slots }) => ({
+  const requirementProgress = progress.map(({ requirement: { rule, needed, approvers }, slots }) => ({
     rule,
     needed,
     approvers,
@@ -140,29 +140,30 @@ export function countApprovals(
   return {
     // Without requirements, the order waits only for consent to exceed a budget.
     validApprovers: requirements.outcome === 'free' ? approverIds : [...new Set(slotUserIds)],
-    progress: { isApproved, policyVersion, isStricter, requirements: byRequirement },
+    progress: { isApproved, policyVersion, isStricter, requirements: requirementProgress },
     unreadableGroups,
   };
 }
 
 /**
- * Finds why an order can't be sent: it differs from its request, its account is gone, the zone's rules forbid it, a
- * person has left, or an earlier order has already carried out part of it. Checks only pending and paused orders.
+ * Returns why an order can't be sent: it differs from its request, its account is gone, the zone's rules forbid
+ * it, a person has left, or an earlier order has already carried out part of it. Checks only pending and paused
+ * orders.
  */
-export function findSendingObstacle(loaded: ApprovalContext): ChangeDecision | undefined {
-  const { order, history, preconditions } = loaded;
+export function findSendingObstacle(context: ApprovalContext): ChangeDecision | undefined {
+  const { order, history, preconditions } = context;
   if (preconditions === undefined) return undefined;
-  const { serviceEndpoints, isLinked, members, earlierFindings } = preconditions;
+  const { serviceEndpoints, isAccountLinked, members, earlierFindings } = preconditions;
   if (verifyStatement(order, serviceEndpoints) === undefined) {
     const parts = [...findChangedParts(order, history, serviceEndpoints)];
     return { event: { type: 'stopped', summary: { code: 'statement_changed', parts } } };
   }
-  const obstacle = isLinked ? findRuleChange(order) : summarizeMissingAccount(order);
+  const obstacle = isAccountLinked ? findRuleChange(order) : summarizeMissingAccount(order);
   const summary = members.kind === 'left' ? members.summary : obstacle;
   if (summary !== undefined) return { event: { type: 'stopped', summary } };
   if (members.kind === 'unknown') return { refusal: { code: 'membership_unknown', userId: members.userId } };
   const finding = earlierFindings.find(({ outcome }) => outcome === 'open');
   if (finding !== undefined) return { refusal: { code: 'earlier_order', finding } };
-  const event = buildEarlierOrderStop(order, earlierFindings);
+  const event = buildEarlierOrderStopEvent(order, earlierFindings);
   return event && { event };
 }

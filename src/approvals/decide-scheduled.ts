@@ -1,7 +1,7 @@
 import { HOUR_MS } from '../lib/duration.ts';
 import { isSameCost } from '../money/prices.ts';
 import { computeDeadlines } from '../orders/deadlines.ts';
-import { getChosenTime, type OrderEvent } from '../orders/order.ts';
+import { getChosenSendTime, type OrderEvent } from '../orders/order.ts';
 import { type BudgetUse, findExcessConsent } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import type { ImpactCheck, OpenIncidents } from '../orders/ports.ts';
@@ -37,15 +37,18 @@ export type RecheckDecision =
       readonly event: Extract<OrderEvent, { readonly type: 'reopened' | 'stopped' }>;
     };
 
-export function decideRecheck(loaded: RecheckContext): RecheckDecision {
-  const { now, budgets, evaluation, firstExpiry } = loaded;
+export function decideRecheck(context: RecheckContext): RecheckDecision {
+  const { now, budgets, evaluation, firstExpiry } = context;
   const { requirements, settings, policyVersion, decidedBy } = evaluation;
   if (requirements.outcome === 'refuse') {
     const summary = { code: 'policy_refuses' as const, rules: [...requirements.refusedBy] };
     return { kind: 'changed', event: { type: 'stopped', summary } };
   }
-  const isApproved = hasSufficientApprovals(loaded);
-  const reasons = [...findReopenReasons(loaded), ...(isApproved === false ? [toApprovalReason(loaded)] : [])];
+  const isApproved = hasSufficientApprovals(context);
+  const reasons = [
+    ...findReopenReasons(context),
+    ...(isApproved === false ? [toApprovalReason(context)] : []),
+  ];
   if (reasons.length === 0)
     return isApproved === 'unclear'
       ? { kind: 'unclear', until: new Date(now.getTime() + RECHECK_DELAY_MS) }
@@ -63,15 +66,15 @@ export function decideRecheck(loaded: RecheckContext): RecheckDecision {
   };
 }
 
-function findReopenReasons(loaded: RecheckContext): ReopenReason[] {
-  const { order, now, history, budgets, impact, incidents, warnedAt, admins } = loaded;
+function findReopenReasons(context: RecheckContext): ReopenReason[] {
+  const { order, now, history, budgets, impact, incidents, warnedAt, admins } = context;
   const { approvals } = order;
-  const lateMs = now.getTime() - (getChosenTime(order) ?? now).getTime();
-  const lateReasons: ReopenReason[] = lateMs > MAX_LATENESS_MS ? ['late'] : [];
+  const latenessMs = now.getTime() - (getChosenSendTime(order) ?? now).getTime();
+  const lateReasons: ReopenReason[] = latenessMs > MAX_LATENESS_MS ? ['late'] : [];
   const { exceeded, price } = budgets;
-  const isAgreed =
+  const isExcessAgreed =
     exceeded.length === 0 || findExcessConsent(order, budgets, admins, approvals).admins.length > 0;
-  const budgetReasons: ReopenReason[] = isAgreed ? [] : ['budget'];
+  const budgetReasons: ReopenReason[] = isExcessAgreed ? [] : ['budget'];
   // Without approvals, no price or impact was approved.
   if (approvals.length === 0) return [...lateReasons, ...budgetReasons];
   const lastApproval = history.findLast(({ kind }) => kind === 'approved' || kind === 'emergency_approved');
@@ -95,15 +98,15 @@ function findReopenReasons(loaded: RecheckContext): ReopenReason[] {
 }
 
 /** An emergency approval stays sufficient unless the rules or the admin's rights have changed. */
-function hasSufficientApprovals(loaded: RecheckContext): boolean | 'unclear' {
-  const { order, evaluation, signers, admins, people } = loaded;
+function hasSufficientApprovals(context: RecheckContext): boolean | 'unclear' {
+  const { order, evaluation, signers, admins, people } = context;
   const { emergencyApprovedBy, approvals } = order;
   const { requirements, isStricter } = evaluation;
   if (emergencyApprovedBy !== undefined)
     return requirements.breakGlass && !isStricter && admins.has(emergencyApprovedBy);
-  const counted = countApprovals(loaded, approvals, '', signers);
-  if ('refusal' in counted) return 'unclear';
-  if (counted.progress.isApproved) return true;
+  const countResult = countApprovals(context, approvals, '', signers);
+  if ('refusal' in countResult) return 'unclear';
+  if (countResult.progress.isApproved) return true;
   return people.unreadableGroups.length > 0 ? 'unclear' : false;
 }
 

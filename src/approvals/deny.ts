@@ -16,18 +16,18 @@ export function denyOrder(
   );
 }
 
-/** The event contains slots and rules, like the event of an approval. */
+/** Like an approval's event, the event contains slots and rules. */
 export function decideDenial(
-  loaded: DecisionContext,
+  context: DecisionContext,
   userId: string,
   reason: string | undefined,
 ): ChangeDecision {
-  const { order, now } = loaded;
-  const refusal = checkCanDecide(order, userId, 'deny', evaluateRights(loaded, [userId]));
+  const { order, now } = context;
+  const refusal = checkCanDecide(order, userId, 'deny', evaluateRights(context, [userId]));
   if (refusal !== undefined) return { refusal };
   const denial = { userId, at: now, agreedExcess: [] };
-  const counted = countApprovals(loaded, [denial], userId, new Set());
-  const progress = 'refusal' in counted ? undefined : counted.progress;
+  const countResult = countApprovals(context, [denial], userId, new Set());
+  const progress = 'refusal' in countResult ? undefined : countResult.progress;
   return { event: { type: 'denied', by: userId, reason, progress } };
 }
 

@@ -1,7 +1,7 @@
 import type { TeamSettings } from '../config/environment.ts';
 import { removeDuplicates } from '../lib/collections.ts';
 import { isPaused, resumeBulk } from '../orders/bulk/waves.ts';
-import { isSameRequest } from '../orders/check-statement.ts';
+import { hasSameRequest } from '../orders/check-statement.ts';
 import type { Order } from '../orders/order.ts';
 import type {
   Consent,
@@ -13,6 +13,7 @@ import type {
   SendingRows,
   SigningRows,
 } from '../orders/ports.ts';
+import type { Requirement, Requirements } from '../policy/evaluate.ts';
 import { getSignedVersion, needsSignatures } from '../policy/policy.ts';
 import { listRequesters, loadPeople } from './approvers.ts';
 import {
@@ -25,7 +26,7 @@ import {
   type ProtectedSettings,
   type SigningLog,
 } from './charter.ts';
-import { evaluateProgress } from './progress.ts';
+import { evaluateProgress, type PeopleFacts } from './progress.ts';
 import { loadCurrentEvaluation, type RequirementSources } from './requirements.ts';
 import { findSignatureDifference, type SignatureBinding, type SignedSubject } from './signing/approval.ts';
 import { hashJson, type Verifier } from './signing/assertion.ts';
@@ -64,67 +65,67 @@ function buildApprovalBinding(order: Order): SignatureBinding {
 }
 
 export function buildSignedSubject(order: Order, policyVersion: number): SignedSubject {
-  return { statement: order.statementHash, policy: policyVersion, binding: buildApprovalBinding(order) };
+  return { statementHash: order.statementHash, policyVersion, binding: buildApprovalBinding(order) };
 }
 
-/** Results are cached per log object, because the database returns the same object until its rows change. */
+/** Results are cached per log object, because `readRows` returns the same object until the rows change. */
 interface SigningContext extends OrderSigningDeps {
-  readonly rings: WeakMap<KeyLog, Map<string, Promise<KeyRing>>>;
+  readonly ringsByLog: WeakMap<KeyLog, Map<string, Promise<KeyRing>>>;
   readonly validCharters: WeakMap<SigningLog, Promise<LoggedCharter | undefined>>;
 }
 
 export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
-  const context: SigningContext = { ...deps, rings: new WeakMap(), validCharters: new WeakMap() };
+  const context: SigningContext = { ...deps, ringsByLog: new WeakMap(), validCharters: new WeakMap() };
   const { trust } = deps;
   const filterValidApprovals: OrderSigning['filterValidApprovals'] = async (approvals, subject, ring) =>
     trust === undefined
       ? new Set()
-      : (await verifySignedApprovals(approvals, subject, ring, trust.verifier)).valid;
+      : (await verifySignedApprovals(approvals, subject, ring, trust.verifier)).validApprovals;
   const findSigners: OrderSigning['findSigners'] = async (approvals, subject) => {
     if (trust === undefined || approvals.every(({ signed }) => signed === undefined)) return new Set();
-    return listSigners(await filterValidApprovals(approvals, subject, (await readKeys(context)).ring));
+    return listSigners(await filterValidApprovals(approvals, subject, (await loadKeys(context)).ring));
   };
   return {
     trust,
-    loadEffectiveRules: () => readEffectiveRules(context),
-    loadSettings: async () => (await readEffectiveRules(context)).settings,
-    policy: { current: async () => (await readEffectiveRules(context)).policy },
+    loadEffectiveRules: () => loadEffectiveRules(context),
+    loadSettings: async () => (await loadEffectiveRules(context)).settings,
+    policy: { loadCurrentPolicy: async () => (await loadEffectiveRules(context)).policy },
     standIns: {
-      async current(now) {
+      async loadActiveStandIns(now) {
         const { standIns } = await deps.readRows();
         return new Map([...standIns].filter(([, { until }]) => until > now));
       },
     },
-    loadCharterStatus: async () => (await readEffectiveRules(context)).status,
-    loadKeys: () => readKeys(context),
+    loadCharterStatus: async () => (await loadEffectiveRules(context)).status,
+    loadKeys: () => loadKeys(context),
     loadSigners: (order, policyVersion) =>
       findSigners(order.approvals, buildSignedSubject(order, policyVersion)),
     findSigners,
     filterValidApprovals,
-    loadGuard: (order) => loadGuard(context, order),
+    loadSendingGuard: (order) => loadSendingGuard(context, order),
   };
 }
 
-function loadRing(
-  { trust, rings }: SigningContext,
+function getKeyRing(
+  { trust, ringsByLog }: SigningContext,
   log: KeyLog,
   departedIds: ReadonlySet<string>,
 ): Promise<KeyRing> {
-  const cached = rings.get(log) ?? new Map<string, Promise<KeyRing>>();
+  const cachedRings = ringsByLog.get(log) ?? new Map<string, Promise<KeyRing>>();
   const cacheKey = [...departedIds].sort().join();
   const ring =
-    cached.get(cacheKey) ??
+    cachedRings.get(cacheKey) ??
     (trust === undefined
       ? Promise.resolve({
           validKeys: new Map(),
-          keys: log.added.map((key) => ({ ...key, validity: 'not_vouched' as const })),
+          keys: log.addedKeys.map((key) => ({ ...key, validity: 'not_vouched' as const })),
         })
-      : buildKeyRing(log, { ...trust, left: departedIds }));
-  rings.set(log, cached.set(cacheKey, ring));
+      : buildKeyRing(log, { ...trust, departedIds }));
+  ringsByLog.set(log, cachedRings.set(cacheKey, ring));
   return ring;
 }
 
-async function readKeys(context: SigningContext) {
+async function loadKeys(context: SigningContext) {
   const { log } = await context.readRows();
   const { departedIds, unknownIds } = await findDepartedKeyOwners(context.directory, log.keys);
   return {
@@ -132,11 +133,11 @@ async function readKeys(context: SigningContext) {
     log: log.keys,
     departedIds,
     unknownIds,
-    ring: await loadRing(context, log.keys, departedIds),
+    ring: await getKeyRing(context, log.keys, departedIds),
   };
 }
 
-async function readEffectiveRules(context: SigningContext) {
+async function loadEffectiveRules(context: SigningContext) {
   const rows = await context.readRows();
   if (context.trust !== undefined) return computeEffectiveRules(context, context.trust, rows);
   const rules = buildRulesWithoutSigning(rows.policy, context.applySavedSettings(rows.savedSettings));
@@ -160,47 +161,39 @@ async function computeEffectiveRules(
 interface SigningFacts {
   readonly order: Order;
   readonly trust: KeyTrust;
-  readonly rules: Awaited<ReturnType<typeof readEffectiveRules>>;
-  readonly requirements: Awaited<ReturnType<typeof loadCurrentEvaluation>>['requirements'];
-  readonly signedRequirements: SigningFacts['requirements']['list'];
-  readonly people: Awaited<ReturnType<typeof loadPeople>>['people'];
+  readonly rules: Awaited<ReturnType<typeof loadEffectiveRules>>;
+  readonly requirements: Requirements;
+  readonly signedRequirements: readonly Requirement[];
+  readonly people: PeopleFacts;
   /** Key owners who have left the workspace. */
   readonly departedIds: ReadonlySet<string>;
   readonly now: Date;
 }
 
 /** @returns undefined if Slack can't look up some people; the caller must try again soon */
-async function loadGuard(context: SigningContext, order: Order): Promise<SendingGuard | undefined> {
+async function loadSendingGuard(context: SigningContext, order: Order): Promise<SendingGuard | undefined> {
   const { trust, directory } = context;
   if (trust === undefined) {
     if (!needsSignatures(order.requirements)) return 'no_signatures';
     return { verify: async () => ({ kind: 'not_signed', differences: ['no_keys'] }) };
   }
   const [rules, { departedIds, unknownIds }] = await Promise.all([
-    readEffectiveRules(context),
-    readKeys(context),
+    loadEffectiveRules(context),
+    loadKeys(context),
   ]);
   const ruleSources = {
     loadSettings: async () => rules.settings,
-    policy: { current: async () => rules.policy },
+    policy: { loadCurrentPolicy: async () => rules.policy },
   };
   const { requirements } = await loadCurrentEvaluation({ ...context, ...ruleSources }, order);
   const signedRequirements = requirements.list.filter(({ signed }) => signed);
   const approverIds = order.approvals.map(({ userId }) => userId);
   const now = context.now();
   const loadedPeople = await loadPeople({ directory, standIns: new Map() }, signedRequirements, approverIds);
-  if (unknownIds.size > 0 || loadedPeople.unconfirmed.size > 0 || loadedPeople.unreadableGroups.length > 0)
+  if (unknownIds.size > 0 || loadedPeople.unconfirmedIds.size > 0 || loadedPeople.unreadableGroups.length > 0)
     return undefined;
-  const facts = {
-    order,
-    trust,
-    rules,
-    requirements,
-    signedRequirements,
-    people: loadedPeople.people,
-    departedIds,
-    now,
-  };
+  const { people } = loadedPeople;
+  const facts = { order, trust, rules, requirements, signedRequirements, people, departedIds, now };
   return { verify: (rows) => checkCanSend(context, facts, rows) };
 }
 
@@ -210,21 +203,26 @@ async function checkCanSend(
   { order, trust, rules, requirements, signedRequirements: list, people, departedIds, now }: SigningFacts,
   rows: SendingRows,
 ): Promise<SendingObstacle | undefined> {
-  if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differences: ['statement'] };
+  if (!hasSameRequest(rows.order, order)) return { kind: 'not_signed', differences: ['statement'] };
   const { rulesHash } = await computeEffectiveRules(context, trust, rows);
   if (rulesHash !== rules.rulesHash) return { kind: 'changed' };
-  const ring = await loadRing(context, rows.log.keys, departedIds);
+  const ring = await getKeyRing(context, rows.log.keys, departedIds);
   if (requirements.outcome === 'refuse') return { kind: 'not_signed', differences: ['refused'] };
   if (list.length === 0) return undefined;
   const { approvals } = rows.order;
   const subject = buildSignedSubject(rows.order, getSignedVersion(rules.policy));
-  const { valid, differences } = await verifySignedApprovals(approvals, subject, ring, trust.verifier);
+  const { validApprovals, differences } = await verifySignedApprovals(
+    approvals,
+    subject,
+    ring,
+    trust.verifier,
+  );
   const { isApproved } = evaluateProgress(
     { ...requirements, list },
     {
       requesters: listRequesters(rows.order),
-      approvals: approvals.map(({ userId }) => userId),
-      signers: listSigners(valid),
+      approvedByIds: approvals.map(({ userId }) => userId),
+      signers: listSigners(validApprovals),
       people,
       allowSelfApproval: rules.settings.allowSelfApproval,
       now,
@@ -234,7 +232,7 @@ async function checkCanSend(
   return { kind: 'not_signed', differences: differences.length > 0 ? differences : ['count'] };
 }
 
-/** Finds key owners who have left the workspace, and key owners whom Slack can't look up. */
+/** Also finds the key owners whom Slack can't look up. */
 async function findDepartedKeyOwners(directory: Directory, log: KeyLog) {
   const owners = removeDuplicates(listActiveKeys(log).map(({ owner }) => owner));
   const memberships = await Promise.all(
@@ -252,17 +250,17 @@ async function verifySignedApprovals<ConsentType extends Consent>(
   ring: KeyRing,
   verifier: Verifier,
 ): Promise<{
-  readonly valid: ReadonlySet<ConsentType>;
+  readonly validApprovals: ReadonlySet<ConsentType>;
   readonly differences: readonly SignatureDifference[];
 }> {
-  const valid = new Set<ConsentType>();
+  const validApprovals = new Set<ConsentType>();
   const differences = new Set<SignatureDifference>();
   for (const approval of approvals) {
     const difference = await findSignatureDifference(approval, subject, ring, verifier);
-    if (difference === undefined) valid.add(approval);
+    if (difference === undefined) validApprovals.add(approval);
     else differences.add(difference);
   }
-  return { valid, differences: [...differences] };
+  return { validApprovals, differences: [...differences] };
 }
 
 function listSigners(approvals: Iterable<Consent>): ReadonlySet<string> {

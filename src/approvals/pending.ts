@@ -1,7 +1,7 @@
 import { type ChangeOutcome, changeOrder } from '../orders/change-order.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { computeDeadlines } from '../orders/deadlines.ts';
-import { getChosenTime, isRequester, type Order } from '../orders/order.ts';
+import { getChosenSendTime, isRequester, type Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { checkApprover, loadApproverRights } from './approvers.ts';
 import { loadCurrentEvaluation } from './requirements.ts';
@@ -47,7 +47,7 @@ export function askRequester(
     if (refusal !== undefined) return { refusal };
     const firstExpiry = await context.findFirstExpiry(order.items.map(({ name }) => name));
     const { requirements } = await loadCurrentEvaluation(context, order);
-    const deadlines = computeDeadlines(requirements, context.now(), firstExpiry, getChosenTime(order));
+    const deadlines = computeDeadlines(requirements, context.now(), firstExpiry, getChosenSendTime(order));
     return { event: { type: 'asked', by: userId, question, ...deadlines } };
   });
 }

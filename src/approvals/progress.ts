@@ -1,5 +1,5 @@
 import type { Requirement, Requirements } from '../policy/evaluate.ts';
-import { isGroup } from '../policy/policy.ts';
+import { isGroupId } from '../policy/policy.ts';
 
 /**
  * A requirement has one slot per approver. An approval fills at most one slot per requirement: the approver's own slot
@@ -13,7 +13,7 @@ export interface StandIn {
 }
 
 /** Facts about people at the time of a decision. Missing entries are unknown. */
-export interface People {
+export interface PeopleFacts {
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
   /** Whether a person is a full member of the workspace. */
   readonly membership: ReadonlyMap<string, 'member' | 'left'>;
@@ -24,17 +24,17 @@ export interface People {
 export interface ProgressContext {
   /** All requesters of the order and of the orders that it retries. */
   readonly requesters: ReadonlySet<string>;
-  /** Approvers' user ids, in any order. */
-  readonly approvals: readonly string[];
+  /** The user ids of the people who approved, in any order. */
+  readonly approvedByIds: readonly string[];
   /** Approvers with a valid signature. Only their approvals can meet signed requirements. */
   readonly signers: ReadonlySet<string>;
-  readonly people: People;
+  readonly people: PeopleFacts;
   readonly allowSelfApproval: boolean;
   readonly now: Date;
 }
 
 /** A slot of a requirement, filled by an approval. */
-export interface Slot {
+export interface FilledSlot {
   readonly userId: string;
   /** The absent approver whose slot this person fills. */
   readonly standsInFor?: string | undefined;
@@ -43,7 +43,7 @@ export interface Slot {
 export interface RequirementProgress {
   readonly requirement: Requirement;
   /** The valid approvals, possibly more than needed. */
-  readonly slots: readonly Slot[];
+  readonly slots: readonly FilledSlot[];
 }
 
 export interface Progress {
@@ -53,50 +53,53 @@ export interface Progress {
 }
 
 export function evaluateProgress(requirements: Requirements, context: ProgressContext): Progress {
-  const byRequirement = requirements.list.map((requirement) => ({
+  const requirementProgress = requirements.list.map((requirement) => ({
     requirement,
     slots: findValidSlots(requirement, {
       ...context,
-      approvals: requirement.signed
-        ? context.approvals.filter((userId) => context.signers.has(userId))
-        : context.approvals,
+      approvedByIds: requirement.signed
+        ? context.approvedByIds.filter((userId) => context.signers.has(userId))
+        : context.approvedByIds,
     }),
   }));
   return {
     isApproved:
       requirements.outcome === 'free' ||
       (requirements.outcome === 'approve' &&
-        byRequirement.length > 0 &&
-        byRequirement.every(({ requirement: { needed }, slots }) => slots.length >= needed)),
-    requirements: byRequirement,
+        requirementProgress.length > 0 &&
+        requirementProgress.every(({ requirement: { needed }, slots }) => slots.length >= needed)),
+    requirements: requirementProgress,
   };
 }
 
 /** Doesn't check signatures. Stand-ins can't fill slots of signed requirements. */
-export function findValidSlots(requirement: Requirement, context: Omit<ProgressContext, 'signers'>): Slot[] {
-  const { people, approvals, requesters, allowSelfApproval } = context;
+export function findValidSlots(
+  requirement: Requirement,
+  context: Omit<ProgressContext, 'signers'>,
+): FilledSlot[] {
+  const { people, approvedByIds, requesters, allowSelfApproval } = context;
   // A group whose members Slack can't look up is treated as empty.
   const listedPeople = requirement.approvers.flatMap((id) =>
-    isGroup(id) ? [...(people.groups.get(id) ?? [])] : [id],
+    isGroupId(id) ? [...(people.groups.get(id) ?? [])] : [id],
   );
   const approvers = new Set(listedPeople.filter((userId) => isMember(people, userId)));
-  const approvalUserIds = [...new Set(approvals)];
+  const approvalUserIds = [...new Set(approvedByIds)];
   const directApproverIds = approvalUserIds.filter(
     (userId) => approvers.has(userId) && (allowSelfApproval || !requesters.has(userId)),
   );
   const filledSlotOwnerIds = new Set(directApproverIds);
-  const slots: Slot[] = directApproverIds.map((userId) => ({ userId, standsInFor: undefined }));
+  const slots: FilledSlot[] = directApproverIds.map((userId) => ({ userId, standsInFor: undefined }));
   if (requirement.signed) return slots;
   for (const userId of approvalUserIds) {
-    const absentId = findAbsentApprover(approvers, filledSlotOwnerIds, userId, context);
-    if (absentId === undefined) continue;
-    filledSlotOwnerIds.add(absentId);
-    slots.push({ userId, standsInFor: absentId });
+    const absentApproverId = findAbsentApprover(approvers, filledSlotOwnerIds, userId, context);
+    if (absentApproverId === undefined) continue;
+    filledSlotOwnerIds.add(absentApproverId);
+    slots.push({ userId, standsInFor: absentApproverId });
   }
   return slots;
 }
 
-function isMember({ membership }: People, userId: string): boolean {
+function isMember({ membership }: PeopleFacts, userId: string): boolean {
   return membership.get(userId) === 'member';
 }
 

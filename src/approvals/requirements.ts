@@ -1,20 +1,20 @@
 import type { TeamSettings } from '../config/environment.ts';
 import { removeDuplicates } from '../lib/collections.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
-import { isWaitingForChosenTime, type Order, type OrderTaskName } from '../orders/order.ts';
+import { isWaitingForSendTime, type Order, type OrderTaskName } from '../orders/order.ts';
 import type { Directory, RuleFacts } from '../orders/ports.ts';
-import { findTask } from '../orders/tasks.ts';
+import { getOrderTask } from '../orders/tasks.ts';
 import {
   evaluatePolicy,
   formatRequirementKey,
   matchesTask,
   mergeRequirements,
-  mergeStricter,
   type PolicyEvaluation,
   type PolicyFacts,
   type PolicySettings,
   type Requirement,
   type Requirements,
+  requireBoth,
   toSettingsRequirement,
 } from '../policy/evaluate.ts';
 import {
@@ -58,7 +58,7 @@ export interface EvaluationInput {
   readonly input: unknown;
   /** Orders that use the team's account need approval. */
   readonly usesTeamAccount: boolean;
-  /** Whether the name's mandate holds the renewal, so that a person must approve the order. */
+  /** Whether a mandate put the renewal on hold, so that a person must approve it. */
   readonly isHeld?: boolean;
 }
 
@@ -75,31 +75,33 @@ export interface EvaluatedOrder {
 }
 
 export async function evaluateOrder(
-  deps: RequirementSources,
+  sources: RequirementSources,
   order: EvaluationInput,
 ): Promise<EvaluatedOrder> {
   const [queries, teamSettings, policy] = await Promise.all([
-    buildPolicyQueries(deps, order),
-    deps.loadSettings(),
-    deps.policy.current(),
+    buildPolicyQueries(sources, order),
+    sources.loadSettings(),
+    sources.policy.loadCurrentPolicy(),
   ]);
   const settings = getTaskSettings(order, teamSettings);
   const evaluations = await Promise.all(
     queries.map(async (query) =>
-      evaluateWithEnvironment(policy, settings, query, await loadRuleFacts(deps, policy.rules, query)),
+      evaluateWithEnvironment(policy, settings, query, await loadRuleFacts(sources, policy.rules, query)),
     ),
   );
-  const byPolicy = evaluations.map(({ requirements }) => requirements).reduce(mergeStricter);
+  const policyRequirements = evaluations.map(({ requirements }) => requirements).reduce(requireBoth);
   const needsOtherApprover = order.task === 'mandate' || order.isHeld === true;
   const requirements = needsOtherApprover
-    ? requireOtherApprover(byPolicy, settings, policy, order)
-    : byPolicy;
-  const names = evaluations.flatMap((evaluation) => evaluation.names);
+    ? requireOtherApprover(policyRequirements, settings, policy, order)
+    : policyRequirements;
+  const nameEvaluations = evaluations.flatMap((evaluation) => evaluation.nameEvaluations);
   return {
     settings,
     policyVersion: getSignedVersion(policy),
     requirements: { ...requirements, list: mergeRequirements(requirements.list) },
-    decidedBy: removeDuplicates(names.flatMap(({ decidedBy }) => decidedBy.map(({ rule }) => rule))),
+    decidedBy: removeDuplicates(
+      nameEvaluations.flatMap(({ decidingRules }) => decidingRules.map(({ rule }) => rule)),
+    ),
   };
 }
 
@@ -170,13 +172,13 @@ function addEnvironmentRequirement(
   { charterProblem }: EffectivePolicy,
 ): Requirements {
   if (charterProblem === undefined) return requirements;
-  const { tasks, needed, ...people } = charterProblem.environment;
+  const { tasks, needed, ...environmentApprovers } = charterProblem.environment;
   const needsEnvironmentApproval = tasks.includes(task);
   if (!needsEnvironmentApproval && needsSignatures(requirements)) return requirements;
-  return mergeStricter(requirements, {
+  return requireBoth(requirements, {
     ...toApprovalRequirements(settings, requirements, {
       rule: { kind: 'environment' },
-      ...{ names, ...people, signed: true },
+      ...{ names, ...environmentApprovers, signed: true },
       needed: needsEnvironmentApproval ? needed : 1,
     }),
     refusedBy: [],
@@ -190,9 +192,9 @@ export function buildEnvironmentRequirement(
   names: readonly string[],
 ): Requirement | undefined {
   if (charterProblem === undefined) return undefined;
-  const { tasks, needed, ...people } = charterProblem.environment;
+  const { tasks, needed, ...environmentApprovers } = charterProblem.environment;
   const rule = { kind: 'environment' } as const;
-  return { rule, names, ...people, needed: tasks.length > 0 ? needed : 1, signed: true };
+  return { rule, names, ...environmentApprovers, needed: tasks.length > 0 ? needed : 1, signed: true };
 }
 
 function toApprovalRequirements(
@@ -211,17 +213,17 @@ function toApprovalRequirements(
 
 /** Finds the names that the policy currently refuses, with the rules that refuse each name. */
 export async function findRefusedNames(
-  deps: RequirementSources,
+  sources: RequirementSources,
   order: EvaluationInput,
 ): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
-  const [settings, policy] = await Promise.all([deps.loadSettings(), deps.policy.current()]);
+  const [settings, policy] = await Promise.all([sources.loadSettings(), sources.policy.loadCurrentPolicy()]);
   const query = toPolicyQuery(order);
-  const facts = await loadRuleFacts(deps, policy.rules, query);
-  const { requirements, names } = evaluateWithEnvironment(policy, settings, query, facts);
+  const facts = await loadRuleFacts(sources, policy.rules, query);
+  const { requirements, nameEvaluations } = evaluateWithEnvironment(policy, settings, query, facts);
   const refusingRules = new Set(requirements.refusedBy.map((rule) => JSON.stringify(rule)));
   return new Map(
-    names.flatMap(({ name, decidedBy }) => {
-      const rules = decidedBy
+    nameEvaluations.flatMap(({ name, decidingRules }) => {
+      const rules = decidingRules
         .map(({ rule }) => rule)
         .filter((rule) => refusingRules.has(JSON.stringify(rule)));
       return rules.length === 0 ? [] : [[name, rules] as const];
@@ -235,25 +237,27 @@ export async function findRefusedNames(
  * read.
  */
 export async function findRefusingRules(
-  deps: RequirementSources,
+  sources: RequirementSources,
   order: EvaluationInput & { readonly names: readonly [string] },
 ): Promise<readonly RuleReference[]> {
-  const { facts } = toPolicyQuery(order);
-  const { rules } = await deps.policy.current();
-  const mayRefuse = rules.some((rule) => rule.decision === 'refuse' && matchesTask(rule, order.task, facts));
-  return mayRefuse ? (await evaluateOrder(deps, order)).requirements.refusedBy : [];
+  const { taskFacts } = toPolicyQuery(order);
+  const { rules } = await sources.policy.loadCurrentPolicy();
+  const mayRefuse = rules.some(
+    (rule) => rule.decision === 'refuse' && matchesTask(rule, order.task, taskFacts),
+  );
+  return mayRefuse ? (await evaluateOrder(sources, order)).requirements.refusedBy : [];
 }
 
 export function toPolicyQuery(order: EvaluationInput): PolicyQuery<OrderTaskName> {
   const { task, names, requesterId, input, usesTeamAccount } = order;
-  const { effect, risk, nameKind, findCharge } = findTask(task);
+  const { effect, risk, nameKind, findCharge } = getOrderTask(task);
   return {
     task,
     names,
     input,
     requester: requesterId,
     usesTeamAccount,
-    facts: { effect, risk, nameKind },
+    taskFacts: { effect, risk, nameKind },
     isFree: (name) => findCharge([name]) === 'no',
   };
 }
@@ -281,7 +285,7 @@ export interface CurrentEvaluation {
   readonly settings: TeamSettings;
   /** The requirements at the time of the request, combined with the current ones. */
   readonly requirements: Requirements;
-  readonly requested: Requirements;
+  readonly requestedRequirements: Requirements;
   readonly policyVersion: number;
   readonly decidedBy: readonly RuleReference[];
   /** Whether more is required than at the time of the request. */
@@ -289,34 +293,41 @@ export interface CurrentEvaluation {
 }
 
 export async function loadCurrentEvaluation(
-  deps: RequirementSources,
+  sources: RequirementSources,
   order: Order,
 ): Promise<CurrentEvaluation> {
-  const current = await evaluateOrder(deps, toEvaluationInput(order));
+  const current = await evaluateOrder(sources, toEvaluationInput(order));
   const { settings, policyVersion, decidedBy } = current;
-  const requested = getRequestedRequirements(order, settings);
-  const requirements = mergeStricter(requested, current.requirements);
-  const requestedKeys = new Set(requested.list.map(formatRequirementKey));
+  const requestedRequirements = getRequestedRequirements(order, settings);
+  const requirements = requireBoth(requestedRequirements, current.requirements);
+  const requestedKeys = new Set(requestedRequirements.list.map(formatRequirementKey));
   const isStricter =
-    requirements.outcome !== requested.outcome ||
+    requirements.outcome !== requestedRequirements.outcome ||
     requirements.list.some((requirement) => !requestedKeys.has(formatRequirementKey(requirement)));
-  return { settings, requirements, requested, policyVersion, decidedBy, isStricter };
+  return { settings, requirements, requestedRequirements, policyVersion, decidedBy, isStricter };
 }
 
 /** Evaluates the policy again only for orders that wait for a person or for their scheduled time. */
-export async function loadEvaluation(deps: RequirementSources, order: Order): Promise<CurrentEvaluation> {
-  if (isWaitingForPerson(order) || isWaitingForChosenTime(order)) return loadCurrentEvaluation(deps, order);
-  const settings = getTaskSettings(order, await deps.loadSettings());
-  const requested = getRequestedRequirements(order, settings);
+export async function loadEvaluation(sources: RequirementSources, order: Order): Promise<CurrentEvaluation> {
+  if (isWaitingForPerson(order) || isWaitingForSendTime(order)) return loadCurrentEvaluation(sources, order);
+  const settings = getTaskSettings(order, await sources.loadSettings());
+  const requestedRequirements = getRequestedRequirements(order, settings);
   const { policyVersion } = order;
-  return { settings, requirements: requested, requested, policyVersion, decidedBy: [], isStricter: false };
+  return {
+    settings,
+    requirements: requestedRequirements,
+    requestedRequirements,
+    policyVersion,
+    decidedBy: [],
+    isStricter: false,
+  };
 }
 
 export function isWaitingForPerson(order: Order): boolean {
   return order.state === 'PENDING' || isPaused(order);
 }
 
-/** The requirements whose approvers decide. If there are none, the approvers in the settings decide. */
+/** Adds the approvers in the settings if there are no requirements or `additionalApprovers` is `general`. */
 export function listDecidingRequirements(
   { list }: Requirements,
   settings: TeamSettings,
@@ -330,12 +341,12 @@ export function listDecidingRequirements(
 
 /** If a rule refuses the order now, people who could have approved it when it was requested may deny it. */
 export function listCurrentDecidingRequirements(
-  { requirements, requested, settings }: CurrentEvaluation,
+  { requirements, requestedRequirements, settings }: CurrentEvaluation,
   order: Order,
   additionalApprovers?: 'general',
 ): readonly Requirement[] {
   return listDecidingRequirements(
-    requirements.list.length > 0 ? requirements : requested,
+    requirements.list.length > 0 ? requirements : requestedRequirements,
     settings,
     order,
     additionalApprovers,

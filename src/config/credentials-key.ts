@@ -15,7 +15,7 @@ export function loadCredentialsKeys(config: Pick<Config, 'credentialsKeys' | 'da
   if (config.credentialsKeys !== undefined) return config.credentialsKeys;
   const file = getCredentialsKeyFile(config);
   try {
-    // The random id distinguishes this key from one that was lost, whose values are reported as unreadable.
+    // With a random id, values that were encrypted with a lost key are recognized and reported as unreadable.
     const newKey = `made-${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64')}\n`;
     mkdirSync(config.dataDir, { recursive: true });
     writeFileSync(file, newKey, { mode: 0o600, flag: 'wx' });

@@ -20,7 +20,7 @@ export interface VaultKey {
 /** The first key encrypts, and all keys decrypt. */
 export type VaultKeys = [VaultKey, ...VaultKey[]];
 
-const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
+const IANA_BOOTSTRAP_URL = 'https://data.iana.org/rdap/dns.json';
 const DEFAULT_PORT = 3000;
 const BACKUPS_OFF = 'none';
 
@@ -59,8 +59,8 @@ const SUPPORTED_DATABASE_PARAMETERS: ReadonlySet<string> = new Set([
   'application_name',
   ...['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat'],
 ]);
-/** The unsupported parameters that error messages may name. Any other may be part of an unescaped password. */
-const NAMED_IN_ERRORS = [
+/** Error messages name only these parameters. Any other may be part of an unescaped password. */
+const UNSUPPORTED_PARAMETERS_TO_NAME = [
   'options',
   'pgbouncer',
   'connection_limit',
@@ -83,7 +83,7 @@ const databaseUrlSchema = buildSecretSchema(
   );
   if (unsupported.includes('schema'))
     return reject('must not have a schema: the tables are always in “public”; give the bot its own database');
-  const namedParameters = unsupported.filter((name) => NAMED_IN_ERRORS.includes(name));
+  const namedParameters = unsupported.filter((name) => UNSUPPORTED_PARAMETERS_TO_NAME.includes(name));
   if (namedParameters.length > 0)
     reject(`must not have unsupported parameters: ${namedParameters.join(', ')}`);
   else if (unsupported.length > 0)
@@ -137,8 +137,8 @@ const peopleAndGroupsSchema = z
   )
   .readonly();
 
-/** In the order of the form. */
-const teamSettingSchemas = {
+/** In the order in which the settings form shows them. */
+export const settingValuesSchema = z.object({
   approvers: peopleAndGroupsSchema.refine((ids) => ids.length > 0, 'must name at least one approver'),
   silent_approvers: peopleAndGroupsSchema.prefault(''),
   approvals_required: buildIntegerSchema(1, 20).prefault('1'),
@@ -167,15 +167,13 @@ const teamSettingSchemas = {
     )
     .prefault('0 9 * * *'),
   reminder_timezone: z.string().refine(isTimeZone, 'must be a time zone name').prefault('UTC'),
-} as const;
-
-export const namedSettingsSchema = z.object(teamSettingSchemas);
-export type NamedSettings = z.output<typeof namedSettingsSchema>;
+});
+export type SettingValues = z.output<typeof settingValuesSchema>;
 /** Without a domain service, `APPROVERS` defaults to the admins. */
-const watchOnlySettingsSchema = namedSettingsSchema.extend({ approvers: peopleAndGroupsSchema.prefault('') });
+const watchOnlySettingsSchema = settingValuesSchema.extend({ approvers: peopleAndGroupsSchema.prefault('') });
 
 export function buildTeamSettings(
-  getSetting: <Name extends keyof NamedSettings>(name: Name) => NamedSettings[Name],
+  getSetting: <Name extends keyof SettingValues>(name: Name) => SettingValues[Name],
 ) {
   return {
     approvers: getSetting('approvers'),
@@ -203,10 +201,10 @@ export function buildTeamSettings(
 export type TeamSettings = Readonly<ReturnType<typeof buildTeamSettings>>;
 
 /** Rejects expressions that match no date. */
-function isCronExpression(line: string): boolean {
-  if (line.split(/\s+/).length !== 5) return false;
+function isCronExpression(expression: string): boolean {
+  if (expression.split(/\s+/).length !== 5) return false;
   try {
-    CronExpressionParser.parse(line, { tz: 'UTC' }).next();
+    CronExpressionParser.parse(expression, { tz: 'UTC' }).next();
     return true;
   } catch {
     return false;
@@ -244,16 +242,16 @@ const vaultKeysSchema = z.string().transform((text, context) => {
   const keys: VaultKey[] = [];
   for (const [index, item] of splitList(text).entries()) {
     const keyLabel = `key ${index + 1}`;
-    const colon = item.indexOf(':');
-    const id = item.slice(0, colon);
-    const encoded = item.slice(colon + 1);
-    // The message doesn't quote the id, because it would be the key if someone swapped the two.
-    if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
+    const colonIndex = item.indexOf(':');
+    const id = item.slice(0, colonIndex);
+    const encodedKey = item.slice(colonIndex + 1);
+    // The message doesn't quote the id, in case someone swapped the id and the key.
+    if (colonIndex < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
       return reject(
         `must be id:base64 for each key, with an id of letters and digits, but ${keyLabel} isn’t`,
       );
-    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return reject(`has invalid base64 in ${keyLabel}`);
-    const key = Buffer.from(encoded, 'base64');
+    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encodedKey)) return reject(`has invalid base64 in ${keyLabel}`);
+    const key = Buffer.from(encodedKey, 'base64');
     if (key.length !== 32) return reject(`must have keys of 32 bytes, but ${keyLabel} has ${key.length}`);
     if (keys.some((other) => other.id === id)) return reject(`has a duplicate id in ${keyLabel}`);
     keys.push({ id, key });
@@ -268,7 +266,7 @@ export function parseVaultKeys(text: string): VaultKeys | undefined {
   return vaultKeysSchema.safeParse(text).data;
 }
 
-/** Webhook URLs can contain a secret, like those of Slack and PagerDuty. */
+/** A webhook URL can contain a secret, as Slack's and PagerDuty's URLs do. */
 const webhookUrlsSchema = z
   .string()
   .transform(splitList)
@@ -356,7 +354,7 @@ const environmentSchema = z.object({
     .toUpperCase()
     .refine((code) => getCurrencyDecimals(code) !== undefined, 'must be a currency code (ISO 4217)')
     .default('EUR'),
-  RDAP_BOOTSTRAP_URL: httpUrlSchema.default(IANA_BOOTSTRAP),
+  RDAP_BOOTSTRAP_URL: httpUrlSchema.default(IANA_BOOTSTRAP_URL),
   WHOIS: z.enum(['auto', 'off'], 'must be auto or off').default('auto'),
   WHOIS_SERVERS: whoisServersSchema.prefault(''),
   DNS_SERVERS: dnsServersSchema.optional(),
@@ -368,9 +366,9 @@ const environmentSchema = z.object({
   LOG_FORMAT: z.enum(['json', 'pretty'], 'must be json or pretty').default('json'),
 });
 
-type Variable = keyof z.input<typeof environmentSchema> | Uppercase<keyof NamedSettings>;
+type VariableName = keyof z.input<typeof environmentSchema> | Uppercase<keyof SettingValues>;
 
-export const VARIABLE_EXAMPLES: Readonly<Record<Variable, string>> = {
+export const VARIABLE_EXAMPLES: Readonly<Record<VariableName, string>> = {
   SLACK_BOT_TOKEN: 'xoxb-your-bot-token',
   SLACK_SIGNING_SECRET: '32 hex digits from the app’s Basic Information page',
   SLACK_APP_TOKEN: 'xapp-your-app-level-token',
@@ -415,7 +413,7 @@ export const VARIABLE_EXAMPLES: Readonly<Record<Variable, string>> = {
   REMINDER_DAYS: '60,30,14,7,3,1',
   REMINDER_CRON: '0 9 * * *',
   REMINDER_TIMEZONE: 'Europe/Berlin',
-  RDAP_BOOTSTRAP_URL: IANA_BOOTSTRAP,
+  RDAP_BOOTSTRAP_URL: IANA_BOOTSTRAP_URL,
   WHOIS: 'auto',
   WHOIS_SERVERS: 'de=whois.denic.de,example=192.0.2.43:4343',
   DNS_SERVERS: '192.0.2.53,[2001:db8::53]:5353',
@@ -426,6 +424,7 @@ export const VARIABLE_EXAMPLES: Readonly<Record<Variable, string>> = {
 };
 
 const VARIABLE_NAMES = Object.keys(VARIABLE_EXAMPLES);
+const PLACEHOLDER = '…';
 
 /** The message lists every problem, but contains no values. */
 export class ConfigError extends Error {
@@ -435,17 +434,17 @@ export class ConfigError extends Error {
 /** Treats empty values as unset. @throws {ConfigError} */
 export function readConfig(env: Environment): Config {
   const { values, problems: variableProblems } = readVariables(env, VARIABLE_NAMES);
-  const variables = environmentSchema.safeParse(values);
+  const parsedVariables = environmentSchema.safeParse(values);
   const settingsSchema =
-    values['SERVICE_JSON_URL'] === undefined ? watchOnlySettingsSchema : namedSettingsSchema;
-  const settings = settingsSchema.safeParse(
+    values['SERVICE_JSON_URL'] === undefined ? watchOnlySettingsSchema : settingValuesSchema;
+  const parsedSettings = settingsSchema.safeParse(
     Object.fromEntries(Object.entries(values).map(([name, text]) => [name.toLowerCase(), text])),
   );
-  const issues = [...(variables.error?.issues ?? []), ...(settings.error?.issues ?? [])];
+  const issues = [...(parsedVariables.error?.issues ?? []), ...(parsedSettings.error?.issues ?? [])];
   const problems = new Map([...collectProblems(values, issues), ...variableProblems]);
-  if (!variables.success || !settings.success || problems.size > 0)
+  if (!parsedVariables.success || !parsedSettings.success || problems.size > 0)
     throw new ConfigError(formatProblems(problems));
-  return buildConfig(variables.data, settings.data, findTypos(env));
+  return buildConfig(parsedVariables.data, parsedSettings.data, findTypos(env));
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -456,7 +455,7 @@ type Problems = ReadonlyMap<string, string>;
 /** Any variable can be read from a file, such as `SLACK_BOT_TOKEN_FILE=/run/secrets/slack`. */
 const FILE_SUFFIX = '_FILE';
 
-/** Problems never quote a path, because someone may have put a secret there. */
+/** Problems never quote a path, in case someone entered a secret instead of a path. */
 function readVariables(
   env: Environment,
   names: readonly string[],
@@ -483,23 +482,23 @@ function readVariables(
   return { values, problems };
 }
 
-const PLACEHOLDER = '…';
-
 /** Finds unknown variables that look like typos of known ones. */
 function findTypos(env: Environment): readonly (readonly [name: string, suggestion: string])[] {
   const knownNames = VARIABLE_NAMES.flatMap((name) => [name, `${name}${FILE_SUFFIX}`]);
-  const unknown = Object.keys(env).filter((name) => env[name] !== '' && !knownNames.includes(name));
-  return unknown.flatMap((name) => {
+  const unknownNames = Object.keys(env).filter((name) => env[name] !== '' && !knownNames.includes(name));
+  return unknownNames.flatMap((name) => {
     const suggestion = knownNames.find((known) => isSimilar(name.toUpperCase(), known));
     return suggestion === undefined ? [] : [[name, suggestion] as const];
   });
 }
 
-/** Allows one different letter in six, or missing words, as in `SLACK_TOKEN`. */
-function isSimilar(name: string, known: string): boolean {
+/** Allows one different letter in six, or missing words, such as `SLACK_TOKEN` for `SLACK_BOT_TOKEN`. */
+function isSimilar(name: string, knownName: string): boolean {
   const words = name.split('_');
-  const isMissingWords = words.length > 1 && words.every((word) => known.split('_').includes(word));
-  return isMissingWords || computeEditDistance(name, known) <= Math.max(1, Math.floor(known.length / 6));
+  const isMissingWords = words.length > 1 && words.every((word) => knownName.split('_').includes(word));
+  return (
+    isMissingWords || computeEditDistance(name, knownName) <= Math.max(1, Math.floor(knownName.length / 6))
+  );
 }
 
 function collectProblems(values: VariableValues, issues: readonly z.core.$ZodIssue[]): Problems {
@@ -545,8 +544,9 @@ const CREATE_APP_HINT = 'No Slack app yet? npm run manifest -- --socket prints t
 
 function formatProblems(problems: Problems): string {
   const examples = new Map<string, string>(Object.entries(VARIABLE_EXAMPLES));
-  const order = Object.keys(SETUP_HINTS);
-  const getPosition = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  const setupVariables = Object.keys(SETUP_HINTS);
+  const getPosition = (name: string) =>
+    setupVariables.includes(name) ? setupVariables.indexOf(name) : setupVariables.length;
   const lines = [...problems]
     .sort(([a], [b]) => getPosition(a) - getPosition(b))
     .flatMap(([name, problem]) => [
@@ -568,7 +568,7 @@ export type Config = Readonly<ReturnType<typeof buildConfig>>;
 
 function buildConfig(
   env: z.output<typeof environmentSchema>,
-  team: NamedSettings,
+  settings: SettingValues,
   typos: ReturnType<typeof findTypos>,
 ) {
   return {
@@ -582,7 +582,7 @@ function buildConfig(
     port: env.PORT,
     /** If undefined, metrics are served on `port`. */
     metricsPort: env.METRICS_PORT,
-    webhooks: { urls: env.WEBHOOK_URLS, secret: env.WEBHOOK_SECRET },
+    webhooks: { urls: env.WEBHOOK_URLS, signingSecret: env.WEBHOOK_SECRET },
     /** Without a trailing slash. */
     publicUrl: env.PUBLIC_URL,
     /** Fingerprints of root passkeys. If empty, nothing can be signed. */
@@ -611,11 +611,11 @@ function buildConfig(
     /** Whether members of the organization's other workspaces may use the bot (Enterprise Grid). */
     allowOrgMembers: env.ALLOW_ORG_MEMBERS,
     currency: env.CURRENCY,
-    team: team.approvers.length === 0 ? { ...team, approvers: env.ADMINS } : team,
+    defaultSettings: settings.approvers.length === 0 ? { ...settings, approvers: env.ADMINS } : settings,
     rdapBootstrapUrl: env.RDAP_BOOTSTRAP_URL,
     whoisServers: env.WHOIS === 'off' ? undefined : env.WHOIS_SERVERS,
     dnsServers: env.DNS_SERVERS,
-    /** How many days before a certificate expires people are notified, highest first. */
+    /** People are notified this many days before a certificate expires. Sorted from highest to lowest. */
     certificateDays: env.CERTIFICATE_DAYS,
     lookUpPrivateAddresses: env.LOOKUP_PRIVATE_ADDRESSES,
     logLevel: env.LOG_LEVEL,
@@ -641,9 +641,9 @@ export function readDatabaseSettings(env: Environment): DatabaseSettings {
   return { databaseUrl: parsed.data.DATABASE_URL, dataDir: parsed.data.DATA_DIR };
 }
 
-export function findVariablesWithPerson(env: Environment, person: string): readonly string[] {
+export function listVariablesWithUserId(env: Environment, userId: string): readonly string[] {
   const { values } = readVariables(env, VARIABLE_NAMES);
-  return VARIABLE_NAMES.filter((name) => splitList(values[name] ?? '').includes(person));
+  return VARIABLE_NAMES.filter((name) => splitList(values[name] ?? '').includes(userId));
 }
 
 /** The environment overrides `.env`. @throws {ConfigError} if the file can't be read */

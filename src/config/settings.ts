@@ -2,12 +2,12 @@ import type { z } from 'zod';
 import { formatDuration } from '../lib/duration.ts';
 import {
   buildTeamSettings,
-  type NamedSettings,
-  namedSettingsSchema,
+  type SettingValues,
+  settingValuesSchema,
   type TeamSettings,
 } from './environment.ts';
 
-export type SettingName = keyof NamedSettings;
+export type SettingName = keyof SettingValues;
 
 export const CHANNEL_SETTINGS = [
   'approval_channel',
@@ -17,7 +17,7 @@ export const CHANNEL_SETTINGS = [
 ] as const;
 export type ChannelSetting = (typeof CHANNEL_SETTINGS)[number];
 
-export const SETTING_NAMES: readonly SettingName[] = namedSettingsSchema.keyof().options;
+export const SETTING_NAMES: readonly SettingName[] = settingValuesSchema.keyof().options;
 
 export interface SettingChange {
   readonly name: string;
@@ -52,20 +52,21 @@ export function formatSettings(settings: TeamSettings): Readonly<Record<SettingN
   };
 }
 
-export const teamSettingsSchema = namedSettingsSchema.transform((settings) =>
+export const teamSettingsSchema = settingValuesSchema.transform((settings) =>
   buildTeamSettings((name) => settings[name]),
 );
 
-const SETTING_SCHEMAS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> } =
-  namedSettingsSchema.shape;
+const SETTING_SCHEMAS: { readonly [Name in SettingName]: z.ZodType<SettingValues[Name]> } =
+  settingValuesSchema.shape;
 
-/** Ignores invalid saved values. A channel that was saved as empty is unset, even if the environment sets it. */
+/** Ignores invalid saved values. A channel saved as empty is unset, even if the environment sets one. */
 export function applySavedSettings(
-  defaults: NamedSettings,
-  saved: Readonly<Record<string, unknown>>,
+  defaults: SettingValues,
+  savedValues: Readonly<Record<string, unknown>>,
 ): TeamSettings {
   return buildTeamSettings((name) => {
-    const parsed = saved[name] === undefined ? undefined : SETTING_SCHEMAS[name].safeParse(saved[name]);
+    const parsed =
+      savedValues[name] === undefined ? undefined : SETTING_SCHEMAS[name].safeParse(savedValues[name]);
     return parsed?.success === true ? parsed.data : defaults[name];
   });
 }

@@ -74,22 +74,22 @@ function joinContentLines(lines: readonly string[]): string {
   return lines.map((line) => `${foldLine(line)}\r\n`).join('');
 }
 
-/** Folds a line to at most 75 octets, never inside a character (RFC 5545, section 3.1). */
+/** Folds a line after at most 75 octets, but never within a character (RFC 5545, section 3.1). */
 function foldLine(line: string): string {
   if (Buffer.byteLength(line) <= MAX_LINE_OCTETS) return line;
   const parts: string[] = [];
   let part = '';
-  let octets = 0;
+  let partOctets = 0;
   for (const character of line) {
     const characterOctets = Buffer.byteLength(character);
-    if (octets + characterOctets > MAX_LINE_OCTETS) {
+    if (partOctets + characterOctets > MAX_LINE_OCTETS) {
       parts.push(part);
       part = '';
-      // A continued line begins with a space, which is part of the 75 octets.
-      octets = 1;
+      // A continuation line begins with a space, which counts toward the 75 octets.
+      partOctets = 1;
     }
     part += character;
-    octets += characterOctets;
+    partOctets += characterOctets;
   }
   return [...parts, part].join('\r\n ');
 }

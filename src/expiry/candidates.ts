@@ -3,7 +3,7 @@ import { formatCalendarDay } from '../zones/calendar-day.ts';
 import { computeLifecycle } from '../zones/lifecycle.ts';
 import { listDocumentedZones } from '../zones/rules.ts';
 import { type Day, shiftDay } from './days.ts';
-import { MARKS_AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY, type Mark } from './marks.ts';
+import { MARKS_AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY, type ReminderMark } from './marks.ts';
 import type { ReminderSchedule } from './plan.ts';
 
 /** A range of expiry times in which names can be due for one threshold. */
@@ -14,9 +14,9 @@ export interface CandidateRange {
   readonly until: Date;
 }
 
-/** Widens the ranges, which are bounded by times, because reminders are planned by calendar day. */
+/** Added to both ends of a range, because ranges are bounded by times but reminders are planned by day. */
 const PADDING_DAYS = 2;
-/** In any time zone, a day starts within this time of the UTC day. */
+/** In any time zone, a day starts at most this many hours before or after the UTC day. */
 const MAX_OFFSET_HOURS = 16;
 
 /**
@@ -24,44 +24,44 @@ const MAX_OFFSET_HOURS = 16;
  * are slightly too wide; `planReminders` makes the exact decision. Names with a known deletion date are found
  * separately.
  */
-export function listCandidateRanges(options: ReminderSchedule): CandidateRange[] {
-  const thresholds = options.thresholds.toSorted((a, b) => a - b);
-  const addDays = (days: number) => new Date(options.now.getTime() + days * DAY_MS);
-  const today = formatCalendarDay(options.now, options.timeZone);
-  const beforeExpiry = thresholds.map((threshold, index) => ({
+export function listCandidateRanges(schedule: ReminderSchedule): CandidateRange[] {
+  const thresholds = schedule.thresholds.toSorted((a, b) => a - b);
+  const addDays = (days: number) => new Date(schedule.now.getTime() + days * DAY_MS);
+  const today = formatCalendarDay(schedule.now, schedule.timeZone);
+  const rangesBeforeExpiry = thresholds.map((threshold, index) => ({
     threshold,
     from: addDays((thresholds[index - 1] ?? -1) - PADDING_DAYS),
-    until: computeExpiryLimit(shiftDay(today, threshold), options.timeZone),
+    until: computeExpiryLimit(shiftDay(today, threshold), schedule.timeZone),
   }));
-  const expiredLimit = computeExpiryLimit(shiftDay(today, -1), options.timeZone);
-  const afterExpiry = MARKS_AFTER_EXPIRY.flatMap((mark) => {
+  const expiredLimit = computeExpiryLimit(shiftDay(today, -1), schedule.timeZone);
+  const rangesAfterExpiry = MARKS_AFTER_EXPIRY.flatMap((mark) => {
     const spans = listMarkSpans(mark);
     if (spans.length === 0) return [];
-    const first = Math.min(...spans.map(({ begin }) => begin));
-    const last = Math.max(...spans.map(({ end }) => end));
-    const until = Math.min(addDays(-first + PADDING_DAYS).getTime(), expiredLimit.getTime());
-    return [{ threshold: mark.threshold, from: addDays(-last - PADDING_DAYS), until: new Date(until) }];
+    const firstDay = Math.min(...spans.map(({ begin }) => begin));
+    const lastDay = Math.max(...spans.map(({ end }) => end));
+    const until = Math.min(addDays(-firstDay + PADDING_DAYS).getTime(), expiredLimit.getTime());
+    return [{ threshold: mark.threshold, from: addDays(-lastDay - PADDING_DAYS), until: new Date(until) }];
   });
-  return [...beforeExpiry, ...afterExpiry];
+  return [...rangesBeforeExpiry, ...rangesAfterExpiry];
 }
 
-/** The exclusive end of the expiries on this day. It must be exact: one more day would add many names. */
+/** Returns the exact, exclusive end of the expiry times on a day. Another day would add many names. */
 function computeExpiryLimit(day: Day, timeZone: string): Date {
   const nextDay = shiftDay(day, 1);
   const midnightUtc = Date.parse(nextDay);
-  let early = midnightUtc - MAX_OFFSET_HOURS * HOUR_MS;
-  let late = midnightUtc + MAX_OFFSET_HOURS * HOUR_MS;
-  while (late - early > SECOND_MS) {
-    const middle = Math.floor((early + late) / 2);
-    if (formatCalendarDay(new Date(middle), timeZone) < nextDay) early = middle;
-    else late = middle;
+  let lowerBound = midnightUtc - MAX_OFFSET_HOURS * HOUR_MS;
+  let upperBound = midnightUtc + MAX_OFFSET_HOURS * HOUR_MS;
+  while (upperBound - lowerBound > SECOND_MS) {
+    const middle = Math.floor((lowerBound + upperBound) / 2);
+    if (formatCalendarDay(new Date(middle), timeZone) < nextDay) lowerBound = middle;
+    else upperBound = middle;
   }
   // An entered day is stored as midnight UTC and is the same day in every zone.
-  return new Date(Math.max(late, Date.parse(day) + 1));
+  return new Date(Math.max(upperBound, Date.parse(day) + 1));
 }
 
-/** For each documented zone, the days after the expiry during which the mark can be the latest one. */
-function listMarkSpans(mark: Mark): { readonly begin: number; readonly end: number }[] {
+/** Lists, for each documented zone, the days after the expiry on which the mark can be the latest mark. */
+function listMarkSpans(mark: ReminderMark): { readonly begin: number; readonly end: number }[] {
   if (mark.phase === 'expired') return [{ begin: mark.daysAfterExpiry ?? 0, end: MAX_DAYS_AFTER_EXPIRY }];
   const expiresAt = new Date(0);
   return listDocumentedZones().flatMap((zone) => {

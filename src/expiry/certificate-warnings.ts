@@ -3,7 +3,7 @@ import type { ExpiringCertificate } from '../names/ports.ts';
 
 /**
  * Returns the certificates that a digest must warn about: those that passed a threshold since the previous
- * digest, and those first seen since then that had already passed one.
+ * digest, and those first seen since the previous digest that had already passed a threshold.
  * @param thresholds days before the expiry
  * @param from the time of the previous digest
  */
@@ -13,10 +13,10 @@ export function findDueCertificates(
   { from, to }: { readonly from: Date; readonly to: Date },
 ): readonly ExpiringCertificate[] {
   return certificates.filter(({ endsAt, seenAt }) => {
-    const passedTimes = thresholds
+    const passedThresholdTimes = thresholds
       .map((days) => endsAt.getTime() - days * DAY_MS)
       .filter((time) => time <= to.getTime());
-    if (passedTimes.length === 0 || seenAt > to) return false;
-    return seenAt > from || Math.max(...passedTimes) > from.getTime();
+    if (passedThresholdTimes.length === 0 || seenAt > to) return false;
+    return seenAt > from || Math.max(...passedThresholdTimes) > from.getTime();
   });
 }

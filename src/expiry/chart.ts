@@ -7,7 +7,7 @@ export interface MonthCount {
   readonly count: number;
 }
 
-const MONTH_COUNT = 12;
+const MONTHS_IN_CHART = 12;
 const monthFormat = new Intl.DateTimeFormat('en-US', { month: 'short', year: 'numeric', timeZone: 'UTC' });
 
 /** @param month YYYY-MM */
@@ -16,9 +16,9 @@ export function formatShortMonth(month: string): string {
 }
 
 /** Returns the current month and the next eleven, as YYYY-MM. */
-export function listNextTwelveMonths(now: Date, timeZone: string): string[] {
+export function listTwelveMonths(now: Date, timeZone: string): string[] {
   const [year = 0, month = 1] = formatCalendarDay(now, timeZone).split('-').map(Number);
-  return Array.from({ length: MONTH_COUNT }, (_, index) =>
+  return Array.from({ length: MONTHS_IN_CHART }, (_, index) =>
     new Date(Date.UTC(year, month - 1 + index)).toISOString().slice(0, 7),
   );
 }
@@ -29,10 +29,10 @@ export function buildMonthCounts(
   now: Date,
   timeZone: string,
 ): MonthCount[] {
-  const months = new Map(listNextTwelveMonths(now, timeZone).map((month) => [month, 0]));
+  const months = new Map(listTwelveMonths(now, timeZone).map((month) => [month, 0]));
   for (const [month, count] of counts) {
-    const previous = months.get(month);
-    if (previous !== undefined) months.set(month, previous + count);
+    const previousCount = months.get(month);
+    if (previousCount !== undefined) months.set(month, previousCount + count);
   }
   return [...months].map(([month, count]) => ({ month, label: formatShortMonth(month), count }));
 }

@@ -13,7 +13,7 @@ export interface ExpiryContext extends NamesContext {
   /** The public URL of the bot's HTTP server, without a trailing slash. */
   readonly publicUrl: string;
   readonly formatEvent: CalendarFeedOptions['formatEvent'];
-  /** The loaded function tells whether a mandate will renew a name at its expiry. */
+  /** Loads a function that returns whether a mandate will renew a name at its expiry. */
   readonly loadMandateCheck: () => Promise<(name: CalendarName) => boolean>;
   readonly settings: () => Promise<TeamSettings>;
   /** Starts the lookups of added names in the background. */

@@ -5,7 +5,7 @@ import { formatCalendarDay, formatDayNumber, getUtcDay, parseDayNumber } from '.
 export type Day = string;
 
 /** @returns a negative number if `to` is earlier */
-export function daysBetween(from: Day, to: Day): number {
+export function countDaysBetween(from: Day, to: Day): number {
   return parseDayNumber(to) - parseDayNumber(from);
 }
 

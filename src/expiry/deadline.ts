@@ -1,5 +1,5 @@
 import type { LifecyclePhase } from '../zones/lifecycle.ts';
-import { type Day, daysBetween, shiftDay } from './days.ts';
+import { countDaysBetween, type Day, shiftDay } from './days.ts';
 
 /** The next action that can save a name, and its deadline. Lists show and sort by the deadline. */
 export interface Deadline {
@@ -7,8 +7,8 @@ export interface Deadline {
   readonly action: 'renew' | 'restore' | 'check' | 'none';
   readonly phase: LifecyclePhase;
   /**
-   * The expiry day of a registered name; after that, the last safe day. Undefined if nothing can save the
-   * name or the zone's periods aren't documented.
+   * The expiry day of a registered name, or the last safe day of a later phase. Undefined if nothing can save
+   * the name or the zone's periods aren't documented.
    */
   readonly until: Day | undefined;
   /** Calendar days to {@link Deadline.until}. */
@@ -17,7 +17,7 @@ export interface Deadline {
 
 export interface DeadlineFacts {
   readonly phase: LifecyclePhase;
-  /** The name is treated as deleted to be safe, although no deletion is known. */
+  /** Whether the name is treated as deleted to be safe, although no deletion is known. */
   readonly isDeletionAssumed: boolean;
   readonly expiryDay: Day;
   /** Calendar days to the expiry; negative after it. */
@@ -40,34 +40,27 @@ export function isRenewable(phase: LifecyclePhase): boolean {
 }
 
 /**
- * Tasks that can save a name. A name that is only assumed to be deleted has most likely auto-renewed, so it
- * can be renewed. A restore is offered too, to be safe.
+ * Returns which tasks can save a name. A name that is only assumed to be deleted has most likely auto-renewed
+ * and can be renewed. A restore is offered too, to be safe.
  */
-export function getRenewalOptions({
-  action,
-  phase,
-}: {
-  readonly action: Deadline['action'];
-  readonly phase: LifecyclePhase;
-}): {
-  readonly renews: boolean;
-  readonly restores: boolean;
+export function getRenewalOptions({ action, phase }: Pick<Deadline, 'action' | 'phase'>): {
+  readonly canRenew: boolean;
+  readonly canRestore: boolean;
 } {
-  return { renews: action === 'renew' || action === 'check', restores: ACTION_BY_PHASE[phase] === 'restore' };
+  return {
+    canRenew: action === 'renew' || action === 'check',
+    canRestore: ACTION_BY_PHASE[phase] === 'restore',
+  };
 }
 
 export function findDeadline(facts: DeadlineFacts): Deadline {
   const { phase, isDeletionAssumed, expiryDay, daysLeft, lastSafeDay } = facts;
   const action = isDeletionAssumed ? 'check' : ACTION_BY_PHASE[phase];
   if (phase === 'registered') return { action, phase, until: expiryDay, daysLeft };
-  if (ACTION_BY_PHASE[phase] === 'none' || lastSafeDay === undefined)
+  if (!isSavablePhase(phase) || lastSafeDay === undefined)
     return { action, phase, until: undefined, daysLeft: undefined };
   const today = shiftDay(expiryDay, -daysLeft);
-  return { action, phase, until: lastSafeDay, daysLeft: daysBetween(today, lastSafeDay) };
-}
-
-export function canBeSaved({ phase }: Deadline): boolean {
-  return isSavablePhase(phase);
+  return { action, phase, until: lastSafeDay, daysLeft: countDaysBetween(today, lastSafeDay) };
 }
 
 export function isSavablePhase(phase: LifecyclePhase): boolean {
@@ -76,12 +69,12 @@ export function isSavablePhase(phase: LifecyclePhase): boolean {
 
 /** Names that are lost soonest come first, and names that can't be recovered last. */
 export function compareDeadlines(a: Deadline | undefined, b: Deadline | undefined): number {
-  return getUrgency(a) - getUrgency(b);
+  return getUrgencyRank(a) - getUrgencyRank(b);
 }
 
-function getUrgency(deadline: Deadline | undefined): number {
+function getUrgencyRank(deadline: Deadline | undefined): number {
   if (deadline === undefined) return Number.MAX_SAFE_INTEGER;
-  if (!canBeSaved(deadline)) return Number.MAX_SAFE_INTEGER - 1;
+  if (!isSavablePhase(deadline.phase)) return Number.MAX_SAFE_INTEGER - 1;
   // Without documented periods, an expired or deleted name may be lost at any time.
   return deadline.daysLeft ?? -1;
 }

@@ -32,7 +32,7 @@ import {
 import { findLastScheduledTime } from './schedule.ts';
 
 /*
- * Before a digest is posted, its reminders are claimed in batches and assigned to messages. So any process
+ * Before a digest is posted, its reminders are claimed in batches and assigned to messages, so any process
  * can finish a digest without repeating a reminder.
  */
 
@@ -72,43 +72,43 @@ export interface DigestBatch {
   readonly hasMoreDisputed: boolean;
 }
 
-/** A digest accepts more names for this long after `collectMs` has passed. */
+/** How long a digest still accepts more names after the time of the next claim. */
 const LATE_CLAIM_WINDOW_MS = 10 * MINUTE_MS;
 
 /**
- * Lists the claimed but unsent reminders; if there are none, claims more. Names that become due after a claim
- * wait for `collectMs`, so that they form one batch.
- * @returns a time if the next claim isn't due yet; undefined if nothing is left
+ * Returns the claimed but unsent reminders; if there are none, claims more. Names that become due after a
+ * claim wait for `collectMs`, so that they form one batch.
+ * @returns the time of the next claim if it isn't due yet; undefined if nothing is left
  */
 export async function claimNextBatch(
   reminders: ReminderStore,
   digestId: string,
-  options: DigestSchedule,
+  schedule: DigestSchedule,
   reminderChannel: string | undefined,
 ): Promise<DigestBatch | Date | undefined> {
-  const { now } = options;
+  const { now } = schedule;
   const renewedBefore = new Date(now.getTime() - RENEWAL_DISPUTE_DAYS * DAY_MS);
-  const [unsent, claimedAt, { due, hasMore }, disputed] = await Promise.all([
-    reminders.listPlanned(digestId),
+  const [unsentReminders, lastClaimedAt, { due, hasMore }, disputed] = await Promise.all([
+    reminders.listPlannedReminders(digestId),
     reminders.findLastClaimTime(digestId),
-    collectDue(reminders, options),
+    collectDueReminders(reminders, schedule),
     reminders.listUnconfirmedRenewals(renewedBefore, now, MAX_DISPUTED_PER_MESSAGE),
   ]);
-  if (unsent.length > 0)
-    return { planned: unsent, hasMoreNames: due.length > 0, hasMoreDisputed: disputed.length > 0 };
-  const claimTime = computeNextClaimTime(claimedAt, options);
+  if (unsentReminders.length > 0)
+    return { planned: unsentReminders, hasMoreNames: due.length > 0, hasMoreDisputed: disputed.length > 0 };
+  const claimTime = computeNextClaimTime(lastClaimedAt, schedule);
   if (claimTime === undefined) {
     await reminders.releaseClaims(digestId);
     return undefined;
   }
   if (claimTime > now) return claimTime;
   const claims = [
-    ...due.map((reminder) => toClaim(reminder, reminderChannel, options)),
+    ...due.map((reminder) => toClaim(reminder, reminderChannel, schedule)),
     ...disputed.map((domain) => createDisputeClaim(domain, now)),
   ];
   if ((await reminders.claim(digestId, claims, now)) > 0)
     return {
-      planned: await reminders.listPlanned(digestId),
+      planned: await reminders.listPlannedReminders(digestId),
       hasMoreNames: hasMore,
       hasMoreDisputed: disputed.length === MAX_DISPUTED_PER_MESSAGE,
     };
@@ -119,45 +119,45 @@ export async function claimNextBatch(
 
 /** @returns undefined if it is too late for this digest */
 export function computeNextClaimTime(
-  claimedAt: Date | undefined,
+  lastClaimedAt: Date | undefined,
   { now, collectMs }: Pick<DigestSchedule, 'now' | 'collectMs'>,
 ): Date | undefined {
   // A claim in the future was made before the clock was set back.
-  if (claimedAt === undefined || claimedAt > now) return now;
-  const nextTime = new Date(claimedAt.getTime() + collectMs);
+  if (lastClaimedAt === undefined || lastClaimedAt > now) return now;
+  const nextTime = new Date(lastClaimedAt.getTime() + collectMs);
   // After a longer pause, such as a restart, names wait for the next digest: nobody reads yesterday's thread.
   return now.getTime() - nextTime.getTime() > LATE_CLAIM_WINDOW_MS ? undefined : nextTime;
 }
 
 export interface RemainingReminders {
   /** Most urgent first. */
-  readonly due: readonly DuePlannedReminder[];
+  readonly dueReminders: readonly DuePlannedReminder[];
   /** Renewals that the registry doesn't show. */
-  readonly disputed: readonly PlannedReminder[];
+  readonly disputedReminders: readonly PlannedReminder[];
 }
 
-/** Releases the claims of names that were renewed, snoozed or decided after the claim. */
+/** Releases the claims of names that were renewed or snoozed, or will lapse, since they were claimed. */
 export async function dropOutdatedReminders(
   reminders: ReminderStore,
   digestId: string,
   planned: readonly PlannedReminder[],
-  options: ReminderSchedule,
+  schedule: ReminderSchedule,
 ): Promise<RemainingReminders> {
-  const disputed = planned.filter(({ key }) => isDisputeThreshold(key.threshold));
-  const expiring = planned.filter(({ key }) => !isDisputeThreshold(key.threshold));
-  const due = filterStillDue(expiring, options);
-  const stillDue = new Set(due.map(({ watched }) => watched));
-  const outdatedKeys = expiring.filter((reminder) => !stillDue.has(reminder)).map(({ key }) => key);
+  const disputedReminders = planned.filter(({ key }) => isDisputeThreshold(key.threshold));
+  const expiringReminders = planned.filter(({ key }) => !isDisputeThreshold(key.threshold));
+  const dueReminders = filterStillDueReminders(expiringReminders, schedule);
+  const stillDue = new Set(dueReminders.map(({ watched }) => watched));
+  const outdatedKeys = expiringReminders.filter((reminder) => !stillDue.has(reminder)).map(({ key }) => key);
   if (outdatedKeys.length > 0) await reminders.releaseClaims(digestId, outdatedKeys);
-  return { due, disputed };
+  return { dueReminders, disputedReminders };
 }
 
 /** Returns the claimed reminders that are still due, most urgent first. */
-export function filterStillDue<Planned extends PlannedReminder>(
+export function filterStillDueReminders<Planned extends PlannedReminder>(
   planned: readonly Planned[],
-  options: ReminderSchedule,
+  schedule: ReminderSchedule,
 ): readonly DueReminder<Planned>[] {
-  return planReminders(planned, options).filter(
+  return planReminders(planned, schedule).filter(
     ({ expiry, threshold, watched: { key } }) => key.expiry === expiry && key.threshold === threshold,
   );
 }
@@ -169,21 +169,21 @@ export interface DigestMessage {
 }
 
 /** Groups one destination's reminders into messages. Existing messages come first. */
-export function assignMessages(
-  { due, disputed }: RemainingReminders,
+export function groupIntoMessages(
+  { dueReminders, disputedReminders }: RemainingReminders,
   parsePart: (purpose: string) => number,
 ): DigestMessage[] {
-  const allReminders = [...disputed, ...due.map(({ watched }) => watched)];
+  const allReminders = [...disputedReminders, ...dueReminders.map(({ watched }) => watched)];
   const existingMessages = [...groupBy(allReminders, ({ purpose }) => purpose)]
     .filter(([purpose]) => purpose !== '')
     .map(([purpose, reminders]) => ({ part: parsePart(purpose), reminders }))
     .sort((a, b) => a.part - b.part);
   const isUnassigned = ({ purpose }: PlannedReminder) => purpose === '';
-  const [first = [], ...later] = splitIntoChunks(
-    due.map(({ watched }) => watched).filter(isUnassigned),
+  const [firstChunk = [], ...laterChunks] = splitIntoChunks(
+    dueReminders.map(({ watched }) => watched).filter(isUnassigned),
     NAMES_PER_MESSAGE,
   );
-  const chunks = [[...disputed.filter(isUnassigned), ...first], ...later];
+  const chunks = [[...disputedReminders.filter(isUnassigned), ...firstChunk], ...laterChunks];
   return [
     ...existingMessages,
     ...chunks.filter(({ length }) => length > 0).map((reminders) => ({ part: undefined, reminders })),
@@ -196,7 +196,7 @@ export function toClaim(
   schedule: DigestSchedule,
 ): ReminderClaim {
   const { name, expiry, threshold, watched, isLastThreshold, phase } = due;
-  const isLast = isLastThreshold || phase !== 'registered';
+  const isLastReminder = isLastThreshold || phase !== 'registered';
   const owner = watched.ownerLeftAt === undefined ? watched.owner : undefined;
   const ownDestination = watched.channel ?? owner ?? DEFAULT_DESTINATION;
   const destination = ownDestination === reminderChannel ? DEFAULT_DESTINATION : ownDestination;
@@ -208,22 +208,22 @@ export function toClaim(
     destination,
     purpose:
       watched.channel === undefined && owner !== undefined ? buildOwnerDayKey(owner, schedule.day) : '',
-    // Anyone may set a name's channel or owner, so neither must hide a name that is about to be lost.
+    // Anyone can set a name's channel or owner, so neither may hide a name that is about to be lost.
     isCopied:
       destination !== DEFAULT_DESTINATION &&
-      (isLast || isQuestionUnanswered(watched, { end, threshold }, schedule)),
-    lastReminderPhase: isLast ? phase : undefined,
+      (isLastReminder || isQuestionUnanswered(watched, { end, threshold }, schedule)),
+    lastReminderPhase: isLastReminder ? phase : undefined,
   };
 }
 
-/** Returns due and unclaimed reminders, most urgent first. At most one batch, to save memory. */
-export async function collectDue(
+/** Returns at most one batch of due and unclaimed reminders, to save memory. The most urgent come first. */
+export async function collectDueReminders(
   reminders: ReminderStore,
-  options: ReminderSchedule,
+  schedule: ReminderSchedule,
 ): Promise<{ readonly due: readonly DueWatchedReminder[]; readonly hasMore: boolean }> {
   const dueByName = new Map<string, DueWatchedReminder>();
-  const addBatch = (batch: readonly WatchedReminder[]) => {
-    for (const reminder of findDueReminders(batch, options)) dueByName.set(reminder.name, reminder);
+  const isFullAfterAdding = (batch: readonly WatchedReminder[]) => {
+    for (const reminder of findDueReminders(batch, schedule)) dueByName.set(reminder.name, reminder);
     return dueByName.size > MAX_BATCH_NAMES;
   };
   const toResult = (hasMore: boolean) => ({
@@ -231,28 +231,31 @@ export async function collectDue(
     hasMore,
   });
 
-  const since = new Date(options.now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS);
+  const since = new Date(schedule.now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS);
   for await (const batch of reminders.streamDeletedCandidates(since))
-    if (addBatch(batch)) return toResult(true);
-  const ranges = listCandidateRanges(options).toSorted((a, b) => getUrgency(a) - getUrgency(b));
-  for await (const batch of reminders.streamCandidates(ranges)) if (addBatch(batch)) return toResult(true);
+    if (isFullAfterAdding(batch)) return toResult(true);
+  const ranges = listCandidateRanges(schedule).toSorted((a, b) => getUrgencyRank(a) - getUrgencyRank(b));
+  for await (const batch of reminders.streamCandidates(ranges))
+    if (isFullAfterAdding(batch)) return toResult(true);
   return toResult(false);
 }
 
 /** Lower is more urgent: names that can still be saved come first. */
-function getUrgency({ threshold }: CandidateRange): number {
+function getUrgencyRank({ threshold }: CandidateRange): number {
   const phase = MARKS_AFTER_EXPIRY.find((mark) => mark.threshold === threshold)?.phase;
   if (phase === 'pending_delete' || phase === 'released') return Number.MAX_SAFE_INTEGER;
   return phase === 'redemption' ? threshold - 1_000 : threshold;
 }
 
-function createDisputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Date): ReminderClaim {
-  const weeks = Math.floor((now.getTime() - (renewed?.at ?? now).getTime()) / WEEK_MS);
-  const day = getUtcDay(expiry?.at ?? addedAt);
+function createDisputeClaim(
+  { name, expiry, unpublishedRenewal, addedAt }: WatchedDomain,
+  now: Date,
+): ReminderClaim {
+  const weeksSinceRenewal = Math.floor((now.getTime() - (unpublishedRenewal?.at ?? now).getTime()) / WEEK_MS);
   return {
     name,
-    expiry: day,
-    threshold: MIN_DISPUTE_THRESHOLD + weeks,
+    expiry: getUtcDay(expiry?.at ?? addedAt),
+    threshold: MIN_DISPUTE_THRESHOLD + weeksSinceRenewal,
     destination: DEFAULT_DESTINATION,
     purpose: '',
     isCopied: false,
@@ -271,7 +274,7 @@ export function toWatchedReminder(
     name: domain.name,
     expiresAt,
     source: domain.expiry?.source ?? 'rdap',
-    renewedUntil: domain.renewed?.until,
+    renewedUntil: domain.unpublishedRenewal?.until,
     deletedAt: domain.deletedAt,
     deletionPhase: domain.deletionPhase,
     snoozedUntil: domain.snooze?.until,
@@ -286,7 +289,7 @@ export function toWatchedReminder(
 }
 
 /** @returns an empty list if the chart would be nearly empty */
-export async function loadChart(
+export async function loadChartMonths(
   countByMonth: WatchListStore['countByMonth'],
   { now, timeZone }: ReminderSchedule,
 ) {

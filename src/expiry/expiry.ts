@@ -1,15 +1,15 @@
 import { DAY_MS } from '../lib/duration.ts';
 import { isSameExpiry } from '../names/dates.ts';
 import { lookUpAtRegistry, lookUpMissingDns } from '../names/lookup.ts';
-import { createTimeLimit } from '../names/time-limit.ts';
+import { createTimeoutSignal } from '../names/time-limit.ts';
 import type { Order } from '../orders/order.ts';
 import { formatCalendarDay } from '../zones/calendar-day.ts';
 import { computeLifecycle, isDeletionAssumed, type LifecycleDates } from '../zones/lifecycle.ts';
 import { findZoneProfile } from '../zones/rules.ts';
 import { buildMonthCounts, type MonthCount } from './chart.ts';
 import type { ExpiryContext } from './context.ts';
-import { type Day, daysBetween, getExpiryDay } from './days.ts';
-import { canBeSaved, compareDeadlines, type Deadline, findDeadline, isRenewable } from './deadline.ts';
+import { countDaysBetween, type Day, getExpiryDay } from './days.ts';
+import { compareDeadlines, type Deadline, findDeadline, isRenewable, isSavablePhase } from './deadline.ts';
 import { getFeedUrl, openFeed } from './feed.ts';
 import type { ImportReport } from './import.ts';
 import { isDisputeThreshold } from './marks.ts';
@@ -26,8 +26,8 @@ import * as actions from './watch-list.ts';
 export interface ListedName {
   readonly domain: WatchedDomain;
   /** The expiry day as shown; undefined if no date is known. */
-  readonly day: Day | undefined;
-  /** Calendar days to {@link ListedName.day}; negative after it. */
+  readonly expiryDay: Day | undefined;
+  /** Calendar days to the expiry day; negative after it. */
   readonly daysLeft: number | undefined;
   /** Undefined if neither a date nor a deletion is known. */
   readonly deadline: Deadline | undefined;
@@ -41,20 +41,20 @@ export interface ListPage extends ListCounts {
 const SHOWN_AFTER_EXPIRY_DAYS = 80;
 /** A name that was deleted before its expiry stays on the list until it is released. */
 const SHOWN_AFTER_DELETION_DAYS = 35;
-/** More names than any team has that expired or were deleted recently. */
+/** Higher than the number of recently expired or deleted names of any team. */
 const MAX_ENDED_NAMES = 500;
 const UNDECIDED_PAGE_SIZE = 100;
 
-export type Expiry = ReturnType<typeof createExpiry>;
+export type ExpiryTracker = ReturnType<typeof createExpiryTracker>;
 
-export function createExpiry(context: ExpiryContext) {
+export function createExpiryTracker(context: ExpiryContext) {
   const { watchList } = context;
   return {
     add: (...args: Tail<typeof actions.addName>) => actions.addName(context, ...args),
     async lookUp(added: actions.AddedName, timeoutMs: number): Promise<actions.AddNameOutcome> {
       await Promise.all([
-        lookUpWatched(context, added.name, timeoutMs),
-        lookUpWatched(context, added.name, timeoutMs, lookUpMissingDns),
+        lookUpWatchedName(context, added.name, timeoutMs),
+        lookUpWatchedName(context, added.name, timeoutMs, lookUpMissingDns),
       ]);
       return actions.loadAddedName(context, added);
     },
@@ -62,19 +62,19 @@ export function createExpiry(context: ExpiryContext) {
     async importNames(
       list: ImportReport | string,
       saveChanges: actions.SaveChanges,
-      progress: (done: number, total: number) => Promise<void>,
+      reportProgress: (done: number, total: number) => Promise<void>,
     ): Promise<actions.ImportSummary> {
-      const summary = await actions.importNames(context, list, saveChanges, progress);
+      const summary = await actions.importNames(context, list, saveChanges, reportProgress);
       context.startLookups();
       return summary;
     },
     snooze: (...args: Tail<typeof actions.snoozeName>) => actions.snoozeName(context, ...args),
-    answerQuestion: (...args: Tail<typeof actions.answerQuestion>) =>
-      actions.answerQuestion(context, ...args),
-    /** Loads the names of one message to their owner, most urgent first. */
-    async loadQuestions(subject: string): Promise<readonly ListedName[]> {
+    answerOwnerQuestion: (...args: Tail<typeof actions.answerOwnerQuestion>) =>
+      actions.answerOwnerQuestion(context, ...args),
+    /** Loads the names that one message asks their owner about, most urgent first. */
+    async loadAskedNames(subject: string): Promise<readonly ListedName[]> {
       const [domains, timeZone] = await Promise.all([
-        context.reminders.loadQuestions(subject),
+        context.reminders.loadAskedNames(subject),
         loadTimeZone(context),
       ]);
       return domains.map((domain) => toListedName(domain, context.now(), timeZone));
@@ -84,7 +84,7 @@ export function createExpiry(context: ExpiryContext) {
     /** @param name in ASCII */
     find: (name: string) => watchList.find(name),
     findMany: (names: readonly string[]) => watchList.findMany(names),
-    async findListed(name: string): Promise<ListedName | undefined> {
+    async findListedName(name: string): Promise<ListedName | undefined> {
       const [domain, timeZone] = await Promise.all([watchList.find(name), loadTimeZone(context)]);
       return domain && toListedName(domain, context.now(), timeZone);
     },
@@ -100,14 +100,14 @@ export function createExpiry(context: ExpiryContext) {
       const [timeZone, now] = [await loadTimeZone(context), context.now()];
       return buildMonthCounts(await watchList.countByMonth(now, addDays(now, 366), timeZone), now, timeZone);
     },
-    getFeedUrl: (userId: string, reset: boolean) => getFeedUrl(context, userId, reset),
+    getFeedUrl: (userId: string, shouldReset: boolean) => getFeedUrl(context, userId, shouldReset),
     /** @returns undefined for an unknown token */
     openFeed: (token: string) => openFeed(context, token),
     /** Updates the watch list after an order succeeded. */
-    async updateAfterOrder(order: Order, n: number): Promise<void> {
-      const name = await updateWatchList(context, order, n);
-      // Without waiting for the lookups of an earlier import.
-      if (name !== undefined) await lookUpWatched(context, name);
+    async updateAfterOrder(order: Order, itemNumber: number): Promise<void> {
+      const name = await updateWatchList(context, order, itemNumber);
+      // Doesn't wait until the names of an earlier import have been looked up.
+      if (name !== undefined) await lookUpWatchedName(context, name);
     },
   };
 }
@@ -121,33 +121,34 @@ async function loadTimeZone({ settings }: ExpiryContext): Promise<string> {
 }
 
 /**
- * Logs failures; the name stays due.
+ * Looks up a name. A failure is logged, and the name stays due for a lookup.
  * @param timeoutMs default: until the bot stops
  */
-async function lookUpWatched(
+async function lookUpWatchedName(
   context: ExpiryContext,
   name: string,
   timeoutMs?: number,
   lookUp: (...args: Parameters<typeof lookUpAtRegistry>) => Promise<unknown> = lookUpAtRegistry,
 ): Promise<void> {
   const { signal, log } = context;
-  const limit = timeoutMs === undefined ? signal : createTimeLimit(signal, timeoutMs);
-  await lookUp(context, name, limit).catch((err: unknown) => {
-    if (!limit.aborted) log.error({ err, name }, 'looking up a watched name failed');
+  const abortSignal = timeoutMs === undefined ? signal : createTimeoutSignal(signal, timeoutMs);
+  await lookUp(context, name, abortSignal).catch((err: unknown) => {
+    if (!abortSignal.aborted) log.error({ err, name }, 'looking up a watched name failed');
   });
 }
 
 function toListedName(domain: WatchedDomain, now: Date, timeZone: string): ListedName {
   const dates = toLifecycleDates(domain);
-  if (dates === undefined) return { domain, day: undefined, daysLeft: undefined, deadline: undefined };
+  if (dates === undefined) return { domain, expiryDay: undefined, daysLeft: undefined, deadline: undefined };
   const day = getExpiryDay(dates.expiresAt, domain.expiry?.source ?? 'rdap', timeZone);
-  const daysLeft = daysBetween(formatCalendarDay(now, timeZone), day);
+  const daysLeft = countDaysBetween(formatCalendarDay(now, timeZone), day);
   const lifecycle = computeLifecycle(findZoneProfile(domain.name), dates, now, timeZone);
   const { phase, lastSafeDay } = lifecycle.current;
   const facts = { phase, isDeletionAssumed: isDeletionAssumed(lifecycle), lastSafeDay };
   return {
     domain,
-    ...(domain.expiry === undefined ? { day: undefined, daysLeft: undefined } : { day, daysLeft }),
+    expiryDay: domain.expiry && day,
+    daysLeft: domain.expiry && daysLeft,
     deadline: findDeadline({ ...facts, expiryDay: day, daysLeft }),
   };
 }
@@ -158,8 +159,8 @@ function sortByUrgency(domains: readonly WatchedDomain[], now: Date, timeZone: s
     .sort((a, b) => compareDeadlines(a.deadline, b.deadline));
 }
 
-function addDays(now: Date, days: number): Date {
-  return new Date(now.getTime() + days * DAY_MS);
+function addDays(date: Date, days: number): Date {
+  return new Date(date.getTime() + days * DAY_MS);
 }
 
 function buildListRange(now: Date, until: Date): ListRange {
@@ -171,8 +172,8 @@ function buildListRange(now: Date, until: Date): ListRange {
 }
 
 /**
- * Lists names that expire within a number of days or expired recently, soonest first. Then come recently
- * deleted names, whatever their expiry date, and names without a date.
+ * Lists names that expire within a number of days or expired recently, soonest first. Recently deleted names,
+ * whatever their expiry date, and names without a date come last.
  */
 async function listPage(
   context: ExpiryContext,
@@ -200,9 +201,9 @@ async function listRenewable(
   const claimedKeys = await context.reminders.listReminderKeys(digestId, destination);
   // A renewal that the registry doesn't show yet must not be paid twice.
   const dueKeys = claimedKeys.filter(({ threshold }) => !isDisputeThreshold(threshold));
-  const claimedDays = new Map(dueKeys.map(({ name, expiry }) => [name, expiry]));
-  const candidates = await filterRenewable(context, [...claimedDays.keys()]);
-  return candidates.filter(({ domain }) => hasSameExpiry(domain, claimedDays.get(domain.name)));
+  const claimedDayByName = new Map(dueKeys.map(({ name, expiry }) => [name, expiry]));
+  const candidates = await filterRenewable(context, [...claimedDayByName.keys()]);
+  return candidates.filter(({ domain }) => hasSameExpiry(domain, claimedDayByName.get(domain.name)));
 }
 
 async function filterRenewable(
@@ -235,18 +236,18 @@ async function loadMessageNames(
 async function loadNextExpiring(context: ExpiryContext, limit: number): Promise<readonly ListedName[]> {
   const now = context.now();
   const timeZone = await loadTimeZone(context);
-  const [ended, upcoming] = await Promise.all([
+  const [endedNames, upcomingNames] = await Promise.all([
     context.watchList.listPage(buildListRange(now, now), 0, MAX_ENDED_NAMES),
-    loadUndecided(context, limit),
+    loadUndecidedNames(context, limit),
   ]);
-  const names = new Map([...ended, ...upcoming].map((domain) => [domain.name, domain]));
-  return sortByUrgency([...names.values()].filter(isUndecided), now, timeZone)
-    .filter(({ deadline }) => deadline !== undefined && canBeSaved(deadline))
+  const domainsByName = new Map([...endedNames, ...upcomingNames].map((domain) => [domain.name, domain]));
+  return sortByUrgency([...domainsByName.values()].filter(isUndecided), now, timeZone)
+    .filter(({ deadline }) => deadline !== undefined && isSavablePhase(deadline.phase))
     .slice(0, limit);
 }
 
 /** Loads the next names to expire, except those that will lapse. */
-async function loadUndecided(
+async function loadUndecidedNames(
   { watchList, now: clock }: ExpiryContext,
   limit: number,
 ): Promise<readonly WatchedDomain[]> {
@@ -272,13 +273,13 @@ function canBeRenewed(domain: WatchedDomain, now: Date): boolean {
   return isRenewable(computeLifecycle(findZoneProfile(domain.name), dates, now).current.phase);
 }
 
-/** If the expiry is unknown, the deletion counts as the expiry. */
+/** If the expiry is unknown, the time of the deletion is used for both. */
 function toLifecycleDates({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifecycleDates | undefined {
   const expiresAt = expiry?.at ?? deletedAt;
   return expiresAt && { expiresAt, deletedAt, deletionPhase };
 }
 
-/** Whether the name hasn't been renewed since the digest. */
+/** Returns false if the name was renewed after its reminder was claimed. */
 function hasSameExpiry({ expiry }: WatchedDomain, claimedDay: Day | undefined): boolean {
   return expiry !== undefined && claimedDay !== undefined && isSameExpiry(expiry.at, new Date(claimedDay));
 }

@@ -11,11 +11,15 @@ const TOKEN_BYTES = 32;
 
 /**
  * Returns a person's private feed URL, which is created on the first call.
- * @param reset create a new URL; the old one stops working
+ * @param shouldReset create a new URL; the old one stops working
  * @throws {UnknownKeyError} if this process lacks the key that decrypts the URL; the URL keeps working
  */
-export async function getFeedUrl(context: ExpiryContext, userId: string, reset: boolean): Promise<Secret> {
-  if (!reset) {
+export async function getFeedUrl(
+  context: ExpiryContext,
+  userId: string,
+  shouldReset: boolean,
+): Promise<Secret> {
+  if (!shouldReset) {
     const record =
       (await context.feeds.find(userId)) ??
       (await context.feeds.saveIfAbsent(createFeedRecord(context, userId).record, context.now()));
@@ -25,7 +29,7 @@ export async function getFeedUrl(context: ExpiryContext, userId: string, reset: 
         context.vault.open(record.sealed, buildFeedAssociatedData(context, userId)),
       );
     } catch (error) {
-      // Processes that have the key can still decrypt the URL.
+      // If only this process lacks the key, the URL still works and must not be replaced.
       if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;
     }
   }

@@ -55,13 +55,13 @@ export interface ImportReport {
   readonly duplicates: readonly { readonly line: number; readonly name: string }[];
   /** Column headings that were ignored. */
   readonly unusedHeadings: readonly string[];
-  /** The file has headings that were ignored, but none for the expiry. */
+  /** Whether the file has headings that were ignored, but none for the expiry. */
   readonly lacksExpiry: boolean;
 }
 
 export const MAX_IMPORT_LINES = 50_000;
 
-/** Headings are only expected in this many characters of a line. */
+/** Only this many characters of a line are searched for headings. */
 const MAX_HEADER_LENGTH = 10_000;
 
 interface ImportLine {
@@ -81,21 +81,23 @@ export async function parseWatchListImport(
 ): Promise<ImportReport | { readonly issue: ListIssue }> {
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
   const isSkipped = (line: string) => line.trim() === '' || line.trim().startsWith('#');
-  const start = lines.findIndex((line) => !isSkipped(line) && !DELIMITER_LINE.test(line));
-  const firstCells = splitAtSeparators(lines[start] ?? '');
+  const firstLineIndex = lines.findIndex((line) => !isSkipped(line) && !DELIMITER_LINE.test(line));
+  const firstCells = splitAtSeparators(lines[firstLineIndex] ?? '');
   if (firstCells.some(isHeading)) {
-    const linesAbove = lines.slice(0, start).map((line) => (line.trim().startsWith('#') ? '' : line));
-    return parseTable([...linesAbove, ...lines.slice(start)].join('\n'));
+    const linesAbove = lines
+      .slice(0, firstLineIndex)
+      .map((line) => (line.trim().startsWith('#') ? '' : line));
+    return parseTable([...linesAbove, ...lines.slice(firstLineIndex)].join('\n'));
   }
   if (firstCells.length > 1 && !firstCells.some(isNameOrDate))
-    return { issue: { line: start + 1, code: 'unknown_headings', headings: firstCells } };
+    return { issue: { line: firstLineIndex + 1, code: 'unknown_headings', headings: firstCells } };
   const importLines: ImportLine[] = [];
-  for await (const [index, raw] of iterateWithPauses([...lines.slice(0, MAX_IMPORT_LINES).entries()])) {
-    if (isSkipped(raw) || index < start) continue;
-    const cells = splitAtSeparators(raw);
+  for await (const [index, rawLine] of iterateWithPauses([...lines.slice(0, MAX_IMPORT_LINES).entries()])) {
+    if (isSkipped(rawLine) || index < firstLineIndex) continue;
+    const cells = splitAtSeparators(rawLine);
     if (cells.length > 1 && cells.every(isHeading))
       return { issue: { line: index + 1, code: 'second_header' } };
-    const content = cleanText(raw).trim();
+    const content = cleanText(rawLine).trim();
     importLines.push({ line: index + 1, text: shortenText(content), result: parseListLine(content) });
   }
   const report = buildReport(importLines);
@@ -132,25 +134,25 @@ function buildReport(lines: readonly ImportLine[]): ImportReport {
   const accepted = new Map<string, ImportedName>();
   const rejected: RejectedLine[] = [];
   const duplicates: { line: number; name: string }[] = [];
-  for (const { line, text, result: cells } of lines) {
-    const parsed = cells.ok ? parseCells(cells.value) : cells;
+  for (const { line, text, result: cellsResult } of lines) {
+    const parsed = cellsResult.ok ? parseCells(cellsResult.value) : cellsResult;
     if (!parsed.ok) {
       rejected.push({ line, text, issue: parsed.issue });
       continue;
     }
     const { name, expiresAt } = parsed.value;
-    const earlier = accepted.get(name);
-    if (earlier?.expiresAt && expiresAt && earlier.expiresAt.getTime() !== expiresAt.getTime()) {
+    const earlierEntry = accepted.get(name);
+    if (earlierEntry?.expiresAt && expiresAt && earlierEntry.expiresAt.getTime() !== expiresAt.getTime()) {
       rejected.push({ line, text, issue: { code: 'conflicting_date' } });
       continue;
     }
-    if (earlier !== undefined) duplicates.push({ line, name });
-    if (earlier?.expiresAt === undefined) accepted.set(name, parsed.value);
+    if (earlierEntry !== undefined) duplicates.push({ line, name });
+    if (earlierEntry?.expiresAt === undefined) accepted.set(name, parsed.value);
   }
   return { accepted: [...accepted.values()], rejected, duplicates, unusedHeadings: [], lacksExpiry: false };
 }
 
-/** Splits a line at any separator, to tell a header from a row. */
+/** Splits a line at any separator, to distinguish a header from a row. */
 function splitAtSeparators(line: string): string[] {
   const cells = line.slice(0, MAX_HEADER_LENGTH).split(/[,;|\t]/);
   return cells.map((cell) => cleanText(cell).replaceAll('"', '').trim()).filter((cell) => cell !== '');
@@ -164,12 +166,12 @@ function isNameOrDate(cell: string): boolean {
 function parseListLine(line: string): ImportLine['result'] {
   const [name = ''] = /^(?:"[^"]*"|[^\s,;"]*)/.exec(line) ?? [];
   const remainder = line.slice(name.length);
-  const [, quoted] = /^[\s,;]*"([^"]*)"[\s,;]*$/.exec(remainder) ?? [];
-  if (quoted === undefined && remainder.includes('"')) {
+  const [, quotedDate] = /^[\s,;]*"([^"]*)"[\s,;]*$/.exec(remainder) ?? [];
+  if (quotedDate === undefined && remainder.includes('"')) {
     const isQuoteOpen = remainder.split('"').length % 2 === 0;
     return { ok: false, issue: { code: isQuoteOpen ? 'open_quote' : 'too_many_cells' } };
   }
-  const cells = quoted === undefined ? remainder.split(/[,;\t]/) : [quoted];
+  const cells = quotedDate === undefined ? remainder.split(/[,;\t]/) : [quotedDate];
   const [date = '', ...extraCells] = cells.map((cell) => cell.trim()).filter((cell) => cell !== '');
   return extraCells.length > 0
     ? { ok: false, issue: { code: 'too_many_cells' } }
@@ -183,11 +185,11 @@ function parseCells({
   readonly name: string;
   readonly date: string;
 }): ParseResult<ImportedName, InvalidNameIssue | DateIssue> {
-  const name = parseRegistrableName(nameText);
-  if (!name.ok) return name;
-  if (dateText === '') return { ok: true, value: { name: name.value.ascii } };
+  const parsedName = parseRegistrableName(nameText);
+  if (!parsedName.ok) return parsedName;
+  if (dateText === '') return { ok: true, value: { name: parsedName.value.ascii } };
   const date = parseEnteredDate(dateText);
-  return date.ok ? { ok: true, value: { name: name.value.ascii, expiresAt: date.value } } : date;
+  return date.ok ? { ok: true, value: { name: parsedName.value.ascii, expiresAt: date.value } } : date;
 }
 
 export interface NamesToWatch {
@@ -200,7 +202,7 @@ export type NamesToWatchProblem =
   | { readonly code: 'too_many_names'; readonly limit: number };
 
 /** Longer lists must be imported as a file. */
-const MAX_WATCHED_AT_ONCE = 50;
+const MAX_NAMES_PER_COMMAND = 50;
 
 /** Parses the words of a command: names, or one name and a date. */
 export function parseNamesToWatch(
@@ -216,22 +218,22 @@ export function parseNamesToWatch(
     ...new Set(items.filter((item) => !parseEnteredDate(item).ok).map((name) => name.toLowerCase())),
   ];
   if (names.length === 0) return { problem: { code: 'no_names' } };
-  if (names.length > MAX_WATCHED_AT_ONCE)
-    return { problem: { code: 'too_many_names', limit: MAX_WATCHED_AT_ONCE } };
+  if (names.length > MAX_NAMES_PER_COMMAND)
+    return { problem: { code: 'too_many_names', limit: MAX_NAMES_PER_COMMAND } };
   if (items.some((item) => parseEnteredDate(item).ok)) return { problem: { code: 'date_with_many_names' } };
   return { names, date: undefined };
 }
 
 /** Parses a name that can be registered, and therefore watched. */
 export function parseRegistrableName(text: string): ParseResult<DomainName, InvalidNameIssue> {
-  const name = parseName(text);
-  if (!name.ok) return name;
-  const [issue] = checkRegistrable(name.value);
-  return issue === undefined ? name : { ok: false, issue: { code: 'invalid_name', issue } };
+  const parsedName = parseName(text);
+  if (!parsedName.ok) return parsedName;
+  const [issue] = checkRegistrable(parsedName.value);
+  return issue === undefined ? parsedName : { ok: false, issue: { code: 'invalid_name', issue } };
 }
 
 /** Parses a name without checking its zone's rules. */
 export function parseName(text: string): ParseResult<DomainName, InvalidNameIssue> {
-  const name = parseDomainName(text);
-  return name.ok ? name : { ok: false, issue: { code: 'invalid_name', issue: name.issue } };
+  const parsedName = parseDomainName(text);
+  return parsedName.ok ? parsedName : { ok: false, issue: { code: 'invalid_name', issue: parsedName.issue } };
 }

@@ -4,7 +4,7 @@ import type { LifecyclePhase } from '../zones/lifecycle.ts';
 export const MAX_DAYS_AFTER_EXPIRY = 120;
 
 /** A point after the expiry at which a reminder is due. */
-export interface Mark {
+export interface ReminderMark {
   /** The threshold of the mark's reminder. Later marks have lower numbers. */
   readonly threshold: number;
   readonly phase: LifecyclePhase;
@@ -25,7 +25,7 @@ export function isDisputeThreshold(threshold: number): boolean {
 }
 
 /** One mark at the start of each phase, and more while the name can still be saved. */
-export const MARKS_AFTER_EXPIRY: readonly Mark[] = [
+export const MARKS_AFTER_EXPIRY: readonly ReminderMark[] = [
   { threshold: -1, phase: 'auto_renew_grace' },
   { threshold: -2, phase: 'auto_renew_grace', daysToSafeDay: 7 },
   { threshold: -3, phase: 'auto_renew_grace', daysToSafeDay: 1 },

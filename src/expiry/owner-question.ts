@@ -6,7 +6,7 @@ import { findCurrentQuestion, getExpiry, getOwnerAnswer, type OwnedName } from '
 import { formatCalendarDay, getUtcDay } from '../zones/calendar-day.ts';
 import { computeLifecycle } from '../zones/lifecycle.ts';
 import { findZoneProfile } from '../zones/rules.ts';
-import { type Day, daysBetween, getExpiryDay } from './days.ts';
+import { countDaysBetween, type Day, getExpiryDay } from './days.ts';
 import { isSavablePhase } from './deadline.ts';
 import { MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
 import type { ReminderSchedule } from './plan.ts';
@@ -23,48 +23,48 @@ export function parseOwner(ownerDayKey: string): string {
   return ownerDayKey.split(' ')[0] ?? '';
 }
 
-/** The day of a message starts at the time of the scheduled digest, not at midnight. */
+/** A message day runs from one scheduled digest to the next, not from midnight. */
 export function findMessageDay(
   { reminderCron, reminderTimezone }: TeamSettings,
   now: Date,
-): { readonly scheduled: Date; readonly day: Day } {
-  const scheduled = findLastScheduledTime(reminderCron, reminderTimezone, now);
-  return { scheduled, day: formatCalendarDay(scheduled, reminderTimezone) };
+): { readonly scheduledAt: Date; readonly day: Day } {
+  const scheduledAt = findLastScheduledTime(reminderCron, reminderTimezone, now);
+  return { scheduledAt, day: formatCalendarDay(scheduledAt, reminderTimezone) };
 }
 
-/** Whether the owner must be asked: the name has passed its first threshold and can still be saved. */
+/** Whether to ask the owner about the name: it has passed its first threshold and can still be saved. */
 export function needsOwnerQuestion(
   domain: WatchedDomain,
   { now, thresholds, timeZone }: ReminderSchedule,
 ): boolean {
   const { name, expiry, deletedAt, deletionPhase } = domain;
-  const end = getExpiry(domain);
-  if (end === undefined || deletedAt !== undefined) return false;
-  if (getOwnerAnswer(domain, end)?.code !== 'unasked') return false;
-  const daysLeft = countDaysLeft(end, expiry?.source ?? 'rdap', now, timeZone);
+  const expiresAt = getExpiry(domain);
+  if (expiresAt === undefined || deletedAt !== undefined) return false;
+  if (getOwnerAnswer(domain, expiresAt)?.code !== 'unasked') return false;
+  const daysLeft = countDaysLeft(expiresAt, expiry?.source ?? 'rdap', now, timeZone);
   if (daysLeft > Math.max(0, ...thresholds)) return false;
   const lifecycle = computeLifecycle(
     findZoneProfile(name),
-    { expiresAt: end, deletedAt, deletionPhase },
+    { expiresAt, deletedAt, deletionPhase },
     now,
     timeZone,
   );
   return isSavablePhase(lifecycle.current.phase);
 }
 
-function countDaysLeft(end: Date, source: ExpirySource, now: Date, timeZone: string): number {
-  return daysBetween(formatCalendarDay(now, timeZone), getExpiryDay(end, source, timeZone));
+function countDaysLeft(expiresAt: Date, source: ExpirySource, now: Date, timeZone: string): number {
+  return countDaysBetween(formatCalendarDay(now, timeZone), getExpiryDay(expiresAt, source, timeZone));
 }
 
 /** Whether the owner was asked at an earlier threshold and hasn't answered. */
 export function isQuestionUnanswered(
-  name: OwnedName & { readonly source: ExpirySource },
+  ownedName: OwnedName & { readonly source: ExpirySource },
   { end, threshold }: { readonly end: Date; readonly threshold: number },
   { thresholds, timeZone }: ReminderSchedule,
 ): boolean {
-  const question = findCurrentQuestion(name, end);
-  if (question === undefined || getOwnerAnswer(name, end)?.code !== 'open') return false;
-  const daysLeftWhenAsked = countDaysLeft(end, name.source, question.at, timeZone);
+  const question = findCurrentQuestion(ownedName, end);
+  if (question === undefined || getOwnerAnswer(ownedName, end)?.code !== 'open') return false;
+  const daysLeftWhenAsked = countDaysLeft(end, ownedName.source, question.at, timeZone);
   const passedThresholds = thresholds.filter((days) => days >= daysLeftWhenAsked);
   return passedThresholds.length === 0 || Math.min(...passedThresholds) > threshold;
 }
@@ -74,47 +74,55 @@ export function isQuestionUnanswered(
  * that nobody is asked at night. Idempotent across processes.
  */
 export async function askOwners(
-  reminders: Pick<ReminderStore, 'listUnasked' | 'queueQuestions'>,
+  reminders: Pick<ReminderStore, 'listUnaskedNames' | 'queueQuestions'>,
   settings: TeamSettings,
   now: Date,
 ): Promise<void> {
   const { reminderDays: thresholds, reminderTimezone: timeZone } = settings;
-  const { scheduled, day } = findMessageDay(settings, now);
+  const { scheduledAt, day } = findMessageDay(settings, now);
   const until = new Date(now.getTime() + (Math.max(0, ...thresholds) + 2) * DAY_MS);
-  const candidates = await reminders.listUnasked(
+  const candidates = await reminders.listUnaskedNames(
     day,
     new Date(now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS),
     until,
   );
-  const due = candidates.filter((domain) =>
-    needsOwnerQuestion(domain, { now: scheduled, thresholds, timeZone }),
+  const dueDomains = candidates.filter((domain) =>
+    needsOwnerQuestion(domain, { now: scheduledAt, thresholds, timeZone }),
   );
   const { errors } = await settleEach(
-    groupBy(due, ({ owner = '' }) => owner),
+    groupBy(dueDomains, ({ owner = '' }) => owner),
     async ([owner, domains]) => {
-      const names = new Map(domains.map((domain) => [domain.name, getUtcDay(getExpiry(domain) ?? now)]));
-      await reminders.queueQuestions({ owner, subject: buildOwnerDayKey(owner, day), names, at: now });
+      const expiryDays = new Map(domains.map((domain) => [domain.name, getUtcDay(getExpiry(domain) ?? now)]));
+      await reminders.queueQuestions({
+        owner,
+        subject: buildOwnerDayKey(owner, day),
+        expiryDays,
+        askedAt: now,
+      });
     },
   );
   throwIfAny(errors);
 }
 
-/** Asks about names that were added since the last digest. A due digest asks its owners itself. */
+/** Asks about names that were added since the last digest. A digest that is being sent asks its owners itself. */
 export async function askBetweenDigests({
   settings,
   reminders,
   now,
 }: {
   readonly settings: () => Promise<TeamSettings>;
-  readonly reminders: Pick<ReminderStore, 'listUnasked' | 'queueQuestions' | 'isComplete'>;
+  readonly reminders: Pick<ReminderStore, 'listUnaskedNames' | 'queueQuestions' | 'isDigestComplete'>;
   readonly now: () => Date;
 }): Promise<void> {
   const teamSettings = await settings();
-  const at = now();
-  const { scheduled } = findMessageDay(teamSettings, at);
-  if (teamSettings.reminderChannel !== undefined && !(await reminders.isComplete(scheduled.toISOString())))
+  const currentTime = now();
+  const { scheduledAt } = findMessageDay(teamSettings, currentTime);
+  if (
+    teamSettings.reminderChannel !== undefined &&
+    !(await reminders.isDigestComplete(scheduledAt.toISOString()))
+  )
     return;
-  await askOwners(reminders, teamSettings, at);
+  await askOwners(reminders, teamSettings, currentTime);
 }
 
 export type AnswerIssue = { readonly code: 'not_owner' | 'question_closed' | 'already_kept' };

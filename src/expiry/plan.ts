@@ -9,7 +9,7 @@ import {
   type LifecyclePhase,
 } from '../zones/lifecycle.ts';
 import { findZoneProfile } from '../zones/rules.ts';
-import { type Day, daysBetween, getEffectiveExpiry, getExpiryDay, shiftDay } from './days.ts';
+import { countDaysBetween, type Day, getEffectiveExpiry, getExpiryDay, shiftDay } from './days.ts';
 import { MARKS_AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
 
 /**
@@ -42,14 +42,15 @@ export interface ReminderSchedule {
 export interface DueReminder<Watched extends WatchedName = WatchedName> {
   readonly watched: Watched;
   readonly name: string;
-  /** The expiry day in UTC. It identifies the reminder, so it doesn't depend on settings. */
+  /** The expiry day in UTC. It identifies the reminder, so it doesn't depend on the time zone setting. */
   readonly expiry: Day;
   /** Days before the expiry, or a negative number for a mark after it ({@link MARKS_AFTER_EXPIRY}). */
   readonly threshold: number;
+  /** The expiry day as shown, from {@link getExpiryDay}. */
   readonly expiryDay: Day;
-  /** Calendar days to {@link getExpiryDay}; negative after it. */
+  /** Calendar days to `expiryDay`; negative after it. */
   readonly daysLeft: number;
-  /** Whether it is the smallest threshold before the expiry. If so, the digest names who registered it. */
+  /** Whether `threshold` is the last one before the expiry. The digest then names who registered the name. */
   readonly isLastThreshold: boolean;
   readonly phase: LifecyclePhase;
   /** Whether the name is treated as deleted to be safe, although no deletion is known. */
@@ -78,29 +79,31 @@ const URGENCY_RANKS: Readonly<Record<LifecyclePhase, number>> = {
  * has passed, unless a reminder for that threshold or a smaller one was already sent for this expiry. Lapsing
  * and snoozed names get none. A snooze ends on the last safe day at the latest, and doesn't suppress the
  * reminder at the start of a phase after the expiry.
- * @param watched names that can't be due may be left out
+ * @param watchedNames names that can't be due may be left out
  */
 export function planReminders<Watched extends WatchedName>(
-  watched: Iterable<Watched>,
-  options: ReminderSchedule,
+  watchedNames: Iterable<Watched>,
+  schedule: ReminderSchedule,
 ): DueReminder<Watched>[] {
-  return [...findDueReminders(watched, options)].sort(compareUrgency);
+  return [...findDueReminders(watchedNames, schedule)].sort(compareUrgency);
 }
 
 /** Like {@link planReminders}, but in the order of `watched`, for lists that are read in batches. */
 export function* findDueReminders<Watched extends WatchedName>(
-  watched: Iterable<Watched>,
-  options: ReminderSchedule,
+  watchedNames: Iterable<Watched>,
+  schedule: ReminderSchedule,
 ): Generator<DueReminder<Watched>> {
-  const today = formatCalendarDay(options.now, options.timeZone);
-  const thresholds = options.thresholds.toSorted((a, b) => a - b);
-  for (const item of watched) {
-    const reminder = item.isLapsing ? undefined : planReminder(item, today, thresholds, options);
+  const today = formatCalendarDay(schedule.now, schedule.timeZone);
+  const thresholds = schedule.thresholds.toSorted((a, b) => a - b);
+  for (const watchedName of watchedNames) {
+    const reminder = watchedName.isLapsing
+      ? undefined
+      : planReminder(watchedName, today, thresholds, schedule);
     if (reminder) yield reminder;
   }
 }
 
-/** @returns the requested end, or the expiry if that is in the future and earlier */
+/** @returns the requested end, or the expiry if it is in the future and before the requested end */
 export function computeSnoozeEnd(expiresAt: Date | undefined, days: number, now: Date): Date {
   const requestedEnd = new Date(now.getTime() + days * DAY_MS);
   return expiresAt !== undefined && expiresAt > now && expiresAt < requestedEnd ? expiresAt : requestedEnd;
@@ -110,22 +113,22 @@ function planReminder<Watched extends WatchedName>(
   watched: Watched,
   today: Day,
   thresholds: readonly number[],
-  options: ReminderSchedule,
+  schedule: ReminderSchedule,
 ): DueReminder<Watched> | undefined {
-  const { now, timeZone } = options;
+  const { now, timeZone } = schedule;
   const expiresAt = getEffectiveExpiry(watched);
   const isRenewed = expiresAt > watched.expiresAt;
   const source = isRenewed ? 'order' : watched.source;
   const shownExpiryDay = getExpiryDay(expiresAt, source, timeZone);
-  const daysLeft = daysBetween(today, shownExpiryDay);
+  const daysLeft = countDaysBetween(today, shownExpiryDay);
   const deletedAt =
     !isRenewed && watched.deletedAt && watched.deletedAt <= now ? watched.deletedAt : undefined;
 
   const dates = { today, shownExpiryDay, daysLeft, expiresAt, deletedAt };
   const due =
     daysLeft >= 0 && deletedAt === undefined
-      ? findDueBeforeExpiry(watched, dates, thresholds, options)
-      : findDueAfterExpiry(watched, dates, options);
+      ? findThresholdBeforeExpiry(watched, dates, thresholds, schedule)
+      : findThresholdAfterExpiry(watched, dates, schedule);
   // Assigning each field is much faster than a spread, which matters for long lists.
   return (
     due && {
@@ -145,7 +148,7 @@ function planReminder<Watched extends WatchedName>(
   );
 }
 
-interface PlanDates {
+interface ReminderDates {
   readonly today: Day;
   readonly shownExpiryDay: Day;
   readonly daysLeft: number;
@@ -158,9 +161,9 @@ type ReachedThreshold = Pick<
   'threshold' | 'isLastThreshold' | 'phase' | 'isDeletionAssumed' | 'lastSafeDay' | 'restoreUntil'
 >;
 
-function findDueBeforeExpiry(
+function findThresholdBeforeExpiry(
   watched: WatchedName,
-  { today, shownExpiryDay, daysLeft }: PlanDates,
+  { today, shownExpiryDay, daysLeft }: ReminderDates,
   thresholds: readonly number[],
   { timeZone }: ReminderSchedule,
 ): ReachedThreshold | undefined {
@@ -168,10 +171,9 @@ function findDueBeforeExpiry(
   if (threshold === undefined || wasReminded(watched, threshold)) return undefined;
   const lastSafeDay = shiftDay(shownExpiryDay, -1);
   if (isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
-  const isLastThreshold = threshold === thresholds[0];
   return {
     threshold,
-    isLastThreshold,
+    isLastThreshold: threshold === thresholds[0],
     phase: 'registered',
     isDeletionAssumed: false,
     lastSafeDay,
@@ -179,9 +181,9 @@ function findDueBeforeExpiry(
   };
 }
 
-function findDueAfterExpiry(
+function findThresholdAfterExpiry(
   watched: WatchedName,
-  { today, daysLeft, expiresAt, deletedAt }: PlanDates,
+  { today, daysLeft, expiresAt, deletedAt }: ReminderDates,
   { now, timeZone }: ReminderSchedule,
 ): ReachedThreshold | undefined {
   if (daysLeft < -MAX_DAYS_AFTER_EXPIRY) return undefined;
@@ -193,7 +195,7 @@ function findDueAfterExpiry(
       markPhase === phase &&
       (daysAfterExpiry === undefined || -daysLeft >= daysAfterExpiry) &&
       (daysToSafeDay === undefined ||
-        (lastSafeDay !== undefined && daysBetween(today, lastSafeDay) <= daysToSafeDay)),
+        (lastSafeDay !== undefined && countDaysBetween(today, lastSafeDay) <= daysToSafeDay)),
   );
   if (mark === undefined || wasReminded(watched, mark.threshold)) return undefined;
   const isPhaseStart = mark.daysToSafeDay === undefined && mark.daysAfterExpiry === undefined;

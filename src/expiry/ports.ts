@@ -29,7 +29,7 @@ export interface WatchedDomain extends NameDates, OwnedName {
 
 /** How a successful order changes a name's entry. */
 export interface WatchListChange {
-  readonly after: WatchedDomain;
+  readonly updatedDomain: WatchedDomain;
   /** The new owner and note, set by the requester. */
   readonly details?: { readonly change: DetailsChange; readonly by: string } | undefined;
   readonly observation: NameObservation;
@@ -63,29 +63,29 @@ export interface WatchListStore {
   find(name: string): Promise<WatchedDomain | undefined>;
   findMany(names: readonly string[]): Promise<readonly WatchedDomain[]>;
   /** Finds the earliest known expiry. */
-  findFirstExpiry(names: readonly string[]): Promise<Date | undefined>;
+  findEarliestExpiry(names: readonly string[]): Promise<Date | undefined>;
   countWatched(): Promise<number>;
   /**
-   * Sorted by expiry, then names that were deleted early, then names without a date. Deleted names don't come
-   * first, because a team may have deleted many on purpose.
+   * Lists names sorted by expiry, then names that were deleted early, then names without a date. Deleted names
+   * don't come first, because a team may have deleted many on purpose.
    */
   listPage(range: ListRange, offset: number, limit: number): Promise<readonly WatchedDomain[]>;
   /** Omits names that will lapse. */
   countUndated(): Promise<number>;
   countOwnerless(): Promise<OwnerlessCounts>;
-  /** Counts the names of all pages of {@link WatchListStore.listPage}. */
+  /** Counts the names on all pages of {@link WatchListStore.listPage}. */
   count(range: ListRange): Promise<ListCounts>;
-  /** By month (YYYY-MM) in the time zone. Omits names that will lapse. */
+  /** Counts expiring names by month (YYYY-MM) in the time zone. Omits names that will lapse. */
   countByMonth(from: Date, until: Date, timeZone: string): Promise<readonly (readonly [string, number])[]>;
-  /** Sorted by date; read in batches. */
+  /** Streams names sorted by expiry. They are read in batches. */
   streamCalendarNames(from: Date): AsyncIterable<CalendarName>;
   /**
    * Updates the list after an order succeeded, once per item of the order.
-   * @returns false if it was already done
+   * @returns false if the list was already updated for this item
    */
   updateAfterOrder(
     orderId: string,
-    n: number,
+    itemNumber: number,
     now: Date,
     buildChange: (domain: WatchedDomain | undefined) => WatchListChange | undefined,
   ): Promise<boolean>;
@@ -97,7 +97,7 @@ export interface WatchedReminder
   readonly registrar?: string | undefined;
   /** The channel to use instead of the reminder channel. */
   readonly channel?: string | undefined;
-  /** The channel or person that couldn't get the message, which goes to the reminder channel instead. */
+  /** The channel or person that couldn't be reached. The reminder then goes to the reminder channel. */
   readonly undelivered?: string | undefined;
 }
 
@@ -117,9 +117,9 @@ export const MONTHS_CHART_PURPOSE = 'months';
 
 export interface ReminderClaim extends ReminderKey {
   readonly destination: Destination;
-  /** The key of the owner's messages of the day; empty for a channel. */
+  /** The key of the messages that the owner gets that day; empty for a channel. */
   readonly purpose: string;
-  /** Whether it is also posted in the reminder channel. */
+  /** Whether the reminder is also posted in the reminder channel. */
   readonly isCopied: boolean;
   /** The name's phase if this is a last reminder, which is also sent to webhooks. */
   readonly lastReminderPhase: LifecyclePhase | undefined;
@@ -133,76 +133,74 @@ export interface PlannedReminder extends WatchedReminder {
   readonly destination: Destination;
   /** The notification's purpose; empty before it is assigned to a message. */
   readonly purpose: string;
-  /** Whether this is the copy for the reminder channel of a reminder to the name's own channel or owner. */
+  /** Whether this is a copy in the reminder channel. The original goes to the name's own channel or owner. */
   readonly isCopy: boolean;
 }
 
-/** The questions of one message to an owner. */
+/** The questions in one message to an owner. */
 export interface NewQuestions {
   readonly owner: string;
   readonly subject: string;
   /** The names to ask about, with their expiry days in UTC. */
-  readonly names: ReadonlyMap<string, Day>;
-  readonly at: Date;
+  readonly expiryDays: ReadonlyMap<string, Day>;
+  readonly askedAt: Date;
 }
 
 export interface ReminderStore {
   /**
-   * Makes a scheduled digest due, unless one exists for that time or later. The first call makes none due and
-   * only records the time.
+   * Makes a scheduled digest due, unless that digest or a later one exists. The very first call only records
+   * the time and makes no digest due.
    */
   openDigest(digestId: string, now: Date): Promise<void>;
   /** Whether this digest, or a later one, has nothing left to send. */
-  isComplete(digestId: string): Promise<boolean>;
-  findPrevious(digestId: string): Promise<string | undefined>;
+  isDigestComplete(digestId: string): Promise<boolean>;
+  findPreviousDigestId(digestId: string): Promise<string | undefined>;
   streamCandidates(ranges: readonly CandidateRange[]): AsyncIterable<readonly WatchedReminder[]>;
-  /** Deleted names that may be due. */
+  /** Streams deleted names that may be due. */
   streamDeletedCandidates(since: Date): AsyncIterable<readonly WatchedReminder[]>;
   /**
-   * Lists names that were renewed before a time, but whose renewal the registry doesn't show yet. A name is
-   * listed once a week, counted from its renewal.
+   * Lists names that were renewed before `renewedBefore`, but whose renewal the registry doesn't show yet. A
+   * name is listed once a week, counted from its renewal.
    */
   listUnconfirmedRenewals(renewedBefore: Date, now: Date, limit: number): Promise<readonly WatchedDomain[]>;
   /**
    * Claims reminders for an open digest. A reminder can be claimed by one digest only.
-   * @returns the number claimed
+   * @returns the number of claimed reminders
    */
   claim(digestId: string, claims: readonly ReminderClaim[], now: Date): Promise<number>;
   findLastClaimTime(digestId: string): Promise<Date | undefined>;
   /**
    * Lists claimed but unsent reminders.
-   * @param purpose limits them to one message
+   * @param purpose limits the list to one message
    */
-  listPlanned(digestId: string, purpose?: string): Promise<readonly PlannedReminder[]>;
+  listPlannedReminders(digestId: string, purpose?: string): Promise<readonly PlannedReminder[]>;
   assign(digestId: string, purpose: string, reminders: readonly PlannedReminder[]): Promise<void>;
   /** Lists the reminders in an owner's messages of one day. */
   listOwnerReminders(subject: string): Promise<readonly PlannedReminder[]>;
-  /**
-   * Redirects undeliverable reminders to the reminder channel, except those that are copied there anyway.
-   */
+  /** Redirects an owner's undeliverable reminders to the reminder channel, unless they are copied there. */
   redirectOwnerReminders(subject: string, now: Date): Promise<void>;
   /** Redirects a destination's undeliverable reminders to the reminder channel. */
-  redirect(digestId: string, destination: Destination): Promise<void>;
+  redirectReminders(digestId: string, destination: Destination): Promise<void>;
   /**
    * Releases unsent claims.
-   * @param keys default: all of the digest
+   * @param keys default: all keys of the digest
    */
   releaseClaims(digestId: string, keys?: readonly ReminderKey[]): Promise<void>;
   /** Finds the last digest that included the monthly chart. */
-  findLatestWithChart(): Promise<string | undefined>;
+  findLatestDigestIdWithChart(): Promise<string | undefined>;
   listReminderKeys(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
   /**
    * Lists names that have an owner, expire within a range and have no question yet. Omits names of owners who
-   * already have messages of that day.
+   * already have a message from that day.
    */
-  listUnasked(day: Day, from: Date, until: Date): Promise<readonly WatchedDomain[]>;
-  /** Queues one message, unless the owner already has messages of that day. */
+  listUnaskedNames(day: Day, from: Date, until: Date): Promise<readonly WatchedDomain[]>;
+  /** Queues one message with the questions, unless the owner already has a message from that day. */
   queueQuestions(questions: NewQuestions): Promise<void>;
   /** Loads the names that an owner was asked about on one day and still owns, sorted by expiry. */
-  loadQuestions(subject: string): Promise<readonly WatchedDomain[]>;
+  loadAskedNames(subject: string): Promise<readonly WatchedDomain[]>;
 }
 
-/** The days on which mandates will renew names, by name. */
+/** The days on which mandates will renew names, keyed by name. */
 export type RenewalDays = ReadonlyMap<string, Day>;
 
 export interface DigestPart {
@@ -246,12 +244,12 @@ export interface FeedStore {
   /** Replaces the person's record. */
   save(record: FeedRecord, now: Date): Promise<void>;
   /**
-   * Saves the record unless the person has one.
+   * Saves the record unless the person already has one.
    * @returns the current record
    */
   saveIfAbsent(record: FeedRecord, now: Date): Promise<FeedRecord>;
   hasToken(tokenHash: string): Promise<boolean>;
   listUserIds(): Promise<readonly string[]>;
-  /** Makes the URL stop working. */
+  /** After the removal, the feed URL no longer works. */
   remove(userId: string): Promise<void>;
 }

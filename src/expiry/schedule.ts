@@ -9,7 +9,7 @@ import {
 
 /**
  * Returns the latest scheduled time up to now. A local time that a clock change skips counts as the first
- * valid time after it. A local time that occurs twice counts only once, the first time.
+ * valid time after the change. A local time that occurs twice counts only once, as its first occurrence.
  * @param cron five fields
  * @param timeZone IANA name
  * @throws Error for an invalid expression

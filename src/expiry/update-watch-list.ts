@@ -1,6 +1,6 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { type DatedOrder, hasNewExpiry, updateDatesAfterOrder } from '../names/dates.ts';
-import { getItemInput, type Order, type OrderItem, readPeriod } from '../orders/order.ts';
+import { getItemInput, getPeriodYears, type Order, type OrderItem } from '../orders/order.ts';
 import type { ExpiryContext } from './context.ts';
 import { createWatchedDomain } from './newly-watched.ts';
 import type { WatchedDomain, WatchListChange } from './ports.ts';
@@ -9,27 +9,27 @@ const DATED_TASKS: readonly DatedOrder['task'][] = ['create', 'renew', 'transfer
 
 /**
  * Updates the watch list after an item of an order succeeded. Idempotent.
- * @param n the number of the item, from 1
+ * @param itemNumber the number of the item, from 1
  * @returns the name, so that its date can be confirmed at the registry; undefined if nothing changed
  */
 export async function updateWatchList(
   { watchList, now: clock }: ExpiryContext,
   order: Order,
-  n: number,
+  itemNumber: number,
 ): Promise<string | undefined> {
-  const item = order.items.find((candidate) => candidate.n === n);
+  const item = order.items.find((candidate) => candidate.n === itemNumber);
   if (item?.state !== 'SUCCEEDED') return undefined;
   const now = clock();
-  const isUpdated = await watchList.updateAfterOrder(order.id, n, now, (domain) =>
+  const wasUpdated = await watchList.updateAfterOrder(order.id, itemNumber, now, (domain) =>
     buildWatchListChange(order, item, domain, now),
   );
-  return isUpdated ? item.name : undefined;
+  return wasUpdated ? item.name : undefined;
 }
 
 /**
  * A name that was registered, transferred or renewed becomes watched. A renewal ends the name's reminders,
  * and a deletion starts the periods in which it can be restored.
- * @returns undefined if nothing changes, as for demo names, and for deletions and restores of unwatched names
+ * @returns undefined if nothing changes, such as for demo names or deletions and restores of unwatched names
  */
 export function buildWatchListChange(
   order: Order,
@@ -39,21 +39,21 @@ export function buildWatchListChange(
 ): WatchListChange | undefined {
   const task = DATED_TASKS.find((datedTask) => datedTask === order.task);
   if (task === undefined || isDemoContext(order.account.context)) return undefined;
-  const isPaid = task === 'create' || task === 'renew' || task === 'transfer';
-  if (!isPaid && domain === undefined) return undefined;
+  const startsWatching = task === 'create' || task === 'renew' || task === 'transfer';
+  if (!startsWatching && domain === undefined) return undefined;
   const before = domain ?? createWatchedDomain(item.name, order.requesterId, now);
   const doneAt = item.answeredAt ?? now;
-  const years = readPeriod(getItemInput(order, item)) ?? 1;
+  const years = getPeriodYears(getItemInput(order, item)) ?? 1;
   const datedOrder = { task, years, sentAt: item.sentAt ?? doneAt, doneAt };
   const dates = updateDatesAfterOrder(before, item.name, datedOrder);
-  const hasNewDecision =
+  const shouldClearDecisions =
     task === 'create' || task === 'renew' || task === 'restore' || hasNewExpiry(before, dates);
   return {
-    after: {
+    updatedDomain: {
       ...before,
       ...dates,
-      ...(isPaid && { registeredBy: order.requesterId }),
-      ...(hasNewDecision && { snooze: undefined, lapse: undefined }),
+      ...(startsWatching && { registeredBy: order.requesterId }),
+      ...(shouldClearDecisions && { snooze: undefined, lapse: undefined }),
       nextRegistryLookupAt: now,
     },
     details: buildDetailsChange(order),

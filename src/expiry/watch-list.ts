@@ -55,25 +55,25 @@ export interface ImportSummary {
   readonly rejected: ImportReport['rejected'];
   readonly unusedHeadings?: ImportReport['unusedHeadings'];
   readonly lacksExpiry?: ImportReport['lacksExpiry'];
-  readonly added: number;
-  readonly dated: number;
+  readonly addedCount: number;
+  readonly datedCount: number;
   /** Names that were already on the list and didn't change. */
-  readonly kept: number;
-  readonly duplicates: number;
+  readonly unchangedCount: number;
+  readonly duplicateCount: number;
   /** New names that weren't added because of the limit. */
-  readonly beyondLimit: number;
-  readonly tooFarAhead: number;
+  readonly beyondLimitCount: number;
+  readonly tooFarAheadCount: number;
   /** Dates that weaken protection and wait for confirmation. */
   readonly proposal: EditResult['proposal'];
 }
 
 /**
  * Saves one person's changes, or proposes those that weaken protection. Returns `changed` if a name has
- * changed since it was read, so that it must be read again.
+ * changed since it was read. The caller then reads it again.
  */
 export type SaveChanges = (changes: readonly ReminderChange[]) => Promise<EditResult | 'changed' | NameLimit>;
 
-const IMPORT_BATCH = 1_000;
+const IMPORT_BATCH_SIZE = 1_000;
 export const MAX_SNOOZE_DAYS = 365;
 
 /** A name that was added to the list but not looked up yet. */
@@ -81,8 +81,8 @@ export interface AddedName {
   readonly ok: true;
   readonly name: string;
   readonly wasWatched: boolean;
-  /** The date from the person. */
-  readonly givenDate: Date | undefined;
+  /** The date that the person entered. */
+  readonly enteredDate: Date | undefined;
   readonly proposal: EditResult['proposal'];
 }
 
@@ -99,8 +99,8 @@ export async function addName(
   if (!parsedName.ok) return { ok: false, refusal: parsedName.issue };
   const parsedDate = date === undefined ? undefined : parseEnteredDate(date);
   if (parsedDate?.ok === false) return { ok: false, refusal: parsedDate.issue };
-  const givenDate = parsedDate?.value;
-  if (date !== undefined && givenDate !== undefined && isTooFarAhead(givenDate, context.now()))
+  const enteredDate = parsedDate?.value;
+  if (date !== undefined && enteredDate !== undefined && isTooFarAhead(enteredDate, context.now()))
     return { ok: false, refusal: { code: 'date_too_far_ahead', text: date } };
   const name = parsedName.value.ascii;
 
@@ -108,10 +108,10 @@ export async function addName(
     `watching ${name}`,
     () => context.watchList.find(name),
     async (domain) => {
-      const dateChange = domain && givenDate && buildDateChange(domain, givenDate);
+      const dateChange = domain && enteredDate && buildDateChange(domain, enteredDate);
       const result = await saveChanges(
         domain === undefined
-          ? [{ name, isNew: true, ...(givenDate && { date: { after: givenDate } }) }]
+          ? [{ name, isNew: true, ...(enteredDate && { date: { after: enteredDate } }) }]
           : [{ name, decision: { kind: 'name_watched' } }, ...dropMissing([dateChange])],
       );
       return result === 'changed' ? undefined : { wasWatched: domain !== undefined, result };
@@ -119,101 +119,111 @@ export async function addName(
   );
   if (typeof result === 'string')
     return { ok: false, refusal: { code: 'list_full', limit: MAX_WATCHED_NAMES } };
-  return { ok: true, name, wasWatched, givenDate, proposal: result.proposal };
+  return { ok: true, name, wasWatched, enteredDate, proposal: result.proposal };
 }
 
-/** Reads the name after its lookup. The given date is used only if the registry and orders have none. */
+/** Reads the name after its lookup. The entered date is used only if no registry or order has one. */
 export async function loadAddedName(
   { watchList }: Pick<ExpiryContext, 'watchList'>,
-  { name, wasWatched, givenDate, proposal }: AddedName,
+  { name, wasWatched, enteredDate, proposal }: AddedName,
 ): Promise<AddNameOutcome> {
   const domain = await watchList.find(name);
   if (domain === undefined) return { ok: false, refusal: { code: 'removed_meanwhile' } };
-  const isUsed =
-    givenDate === undefined || proposal !== undefined || domain.expiry?.at.getTime() === givenDate.getTime();
-  return { ok: true, domain, wasWatched, ignoredDate: isUsed ? undefined : givenDate, proposal };
+  const isIgnored = proposal === undefined && domain.expiry?.at.getTime() !== enteredDate?.getTime();
+  return { ok: true, domain, wasWatched, ignoredDate: isIgnored ? enteredDate : undefined, proposal };
 }
 
 /** No registry registers names for longer. */
 const MAX_YEARS_AHEAD = 10;
 
 export function isTooFarAhead(date: Date, now: Date): boolean {
-  const latest = new Date(now);
-  latest.setUTCFullYear(latest.getUTCFullYear() + MAX_YEARS_AHEAD);
-  return date > latest;
+  const latestDate = new Date(now);
+  latestDate.setUTCFullYear(latestDate.getUTCFullYear() + MAX_YEARS_AHEAD);
+  return date > latestDate;
 }
 
 /** @returns undefined if the same date or one from a better source is known */
-export function buildDateChange({ name, expiry }: WatchedDomain, after: Date): ReminderChange | undefined {
-  if (expiry === undefined) return { name, date: { after } };
-  if (expiry.source === 'whois' && after < expiry.at)
-    return { name, date: { before: { at: expiry.at }, after } };
-  if (expiry.source !== 'person' || expiry.at.getTime() === after.getTime()) return undefined;
-  return { name, date: { before: { at: expiry.at, by: expiry.by }, after } };
+export function buildDateChange(
+  { name, expiry }: WatchedDomain,
+  newExpiry: Date,
+): ReminderChange | undefined {
+  if (expiry === undefined) return { name, date: { after: newExpiry } };
+  if (expiry.source === 'whois' && newExpiry < expiry.at)
+    return { name, date: { before: { at: expiry.at }, after: newExpiry } };
+  if (expiry.source !== 'person' || expiry.at.getTime() === newExpiry.getTime()) return undefined;
+  return { name, date: { before: { at: expiry.at, by: expiry.enteredBy }, after: newExpiry } };
 }
 
 /**
  * Imports names in batches. If a batch fails, the earlier batches stay imported.
  * @param list the parsed list, or text that is known to be valid
- * @param progress called after each batch with the number of names done and the total
+ * @param reportProgress called after each batch with the number of names done and the total
  */
 export async function importNames(
   context: ExpiryContext,
   list: ImportReport | string,
   saveChanges: SaveChanges,
-  progress: (done: number, total: number) => Promise<void>,
+  reportProgress: (done: number, total: number) => Promise<void>,
 ): Promise<ImportSummary> {
   const report = typeof list === 'string' ? await parseWatchListImport(list) : list;
   if ('issue' in report) throw new Error(`the list can’t be read: ${report.issue.code}`);
-  const { accepted: parsed, rejected, duplicates, ...headings } = report;
+  const { accepted: parsedNames, rejected, duplicates, ...headings } = report;
   const now = context.now();
-  const accepted = parsed.filter(
+  const namesToImport = parsedNames.filter(
     ({ expiresAt }) => expiresAt === undefined || !isTooFarAhead(expiresAt, now),
   );
   let [doneCount, addedCount, beyondLimitCount] = [0, 0, 0];
   const dateChanges: ReminderChange[] = [];
-  for (const batch of splitIntoChunks(accepted, IMPORT_BATCH)) {
-    const imported = await compareAndSwap(
+  for (const batch of splitIntoChunks(namesToImport, IMPORT_BATCH_SIZE)) {
+    const batchResult = await compareAndSwap(
       'importing names',
       async () => ({
         domains: await context.watchList.findMany(batch.map(({ name }) => name)),
         capacity: Math.max(0, MAX_WATCHED_NAMES - (await context.watchList.countWatched())),
       }),
       async ({ domains, capacity }) => {
-        const watched = new Map(domains.map((domain) => [domain.name, domain]));
-        const newNames = batch.filter(({ name }) => !watched.has(name));
+        const watchedByName = new Map(domains.map((domain) => [domain.name, domain]));
+        const newNames = batch.filter(({ name }) => !watchedByName.has(name));
         const additions = newNames.slice(0, capacity).map(({ name, expiresAt: after }) => ({
-          ...{ name, isNew: true as const },
+          name,
+          isNew: true as const,
           ...(after && { date: { after } }),
         }));
         const result = additions.length === 0 ? NO_CHANGES : await saveChanges(additions);
         if (typeof result === 'string') return undefined;
-        return { watched, added: additions.length, beyondLimit: newNames.length - additions.length };
+        return {
+          watched: watchedByName,
+          added: additions.length,
+          beyondLimit: newNames.length - additions.length,
+        };
       },
     );
-    addedCount += imported.added;
-    beyondLimitCount += imported.beyondLimit;
+    addedCount += batchResult.added;
+    beyondLimitCount += batchResult.beyondLimit;
     dateChanges.push(
       ...batch.flatMap(({ name, expiresAt }) => {
-        const domain = imported.watched.get(name);
+        const domain = batchResult.watched.get(name);
         return (domain && expiresAt && buildDateChange(domain, expiresAt)) ?? [];
       }),
     );
     doneCount += batch.length;
-    await progress(doneCount, accepted.length);
+    await reportProgress(doneCount, namesToImport.length);
   }
   const result = dateChanges.length === 0 ? NO_CHANGES : await saveChanges(dateChanges);
   // On a conflict, the known dates are kept.
   const { changedNames, proposal } = typeof result === 'string' ? NO_CHANGES : result;
   const changedCount = changedNames.length + (proposal?.payload.names.length ?? 0);
-  const counts = {
-    added: addedCount,
-    dated: changedNames.length,
-    kept: accepted.length - addedCount - beyondLimitCount - changedCount,
-    beyondLimit: beyondLimitCount,
-    tooFarAhead: parsed.length - accepted.length,
+  return {
+    ...headings,
+    rejected,
+    addedCount,
+    datedCount: changedNames.length,
+    unchangedCount: namesToImport.length - addedCount - beyondLimitCount - changedCount,
+    duplicateCount: duplicates.length,
+    beyondLimitCount,
+    tooFarAheadCount: parsedNames.length - namesToImport.length,
+    proposal,
   };
-  return { ...headings, ...counts, duplicates: duplicates.length, rejected, proposal };
 }
 
 const NO_CHANGES: EditResult = { changedNames: [], proposal: undefined };
@@ -256,33 +266,35 @@ export async function snoozeName(
     return { ok: false, refusal: { code: 'invalid_snooze', maxDays: MAX_SNOOZE_DAYS } };
   }
   return saveDecision(context, name, saveChanges, ({ expiry }) => ({
-    ...{ kind: 'name_snoozed', until: computeSnoozeEnd(expiry?.at, days, context.now()) },
+    kind: 'name_snoozed',
+    until: computeSnoozeEnd(expiry?.at, days, context.now()),
     ...details,
   }));
 }
 
 /**
- * Records a renewal at another registrar. Its date is used until the registry shows a new one.
- * @param expires as entered
+ * Records a renewal at another registrar. The entered date is used until the registry shows a new one.
+ * @param expiryText as entered
  */
 export async function recordRenewal(
   context: ExpiryContext,
   { name, ...details }: ReminderRequest,
-  expires: string,
+  expiryText: string,
   saveChanges: SaveChanges,
 ): Promise<WatchOutcome & { readonly proposal?: EditResult['proposal'] }> {
-  const parsedDate = parseEnteredDate(expires);
+  const parsedDate = parseEnteredDate(expiryText);
   if (!parsedDate.ok) return { ok: false, refusal: parsedDate.issue };
   const { value: until } = parsedDate;
   const now = context.now();
-  if (isTooFarAhead(until, now)) return { ok: false, refusal: { code: 'date_too_far_ahead', text: expires } };
+  if (isTooFarAhead(until, now))
+    return { ok: false, refusal: { code: 'date_too_far_ahead', text: expiryText } };
   return compareAndSwap(
     `recording the renewal of ${name}`,
     () => context.watchList.find(name),
     async (before) => {
       if (before === undefined) return buildNotWatchedRefusal(name);
       if (until <= now || (before.expiry !== undefined && until <= before.expiry.at))
-        return { ok: false, refusal: { code: 'not_renewed', text: expires } };
+        return { ok: false, refusal: { code: 'not_renewed', text: expiryText } };
       const decision = {
         kind: 'name_renewed',
         until,
@@ -298,7 +310,7 @@ export async function recordRenewal(
   );
 }
 
-/** Takes effect when another person confirms it. */
+/** The name lapses only after another person has confirmed the request. */
 export function requestLapse(
   context: ExpiryContext,
   { name, ...details }: ReminderRequest & { readonly reason: string },
@@ -310,7 +322,7 @@ export function requestLapse(
 }
 
 /** Records that the owner keeps the name or hands it over to another person. */
-export async function answerQuestion(
+export async function answerOwnerQuestion(
   context: ExpiryContext,
   { name, by }: { readonly name: string; readonly by: string },
   answer: QuestionAnswer,

@@ -2,7 +2,7 @@ import { brotliDecompressSync, inflateRawSync, unzipSync } from 'node:zlib';
 
 export const ACCEPT_ENCODING = 'gzip, br, deflate';
 
-/** Protects against decompression bombs, as curl does. */
+/** Protects against decompression bombs. curl has the same limit. */
 const MAX_CODINGS = 5;
 
 export class TooLargeError extends Error {
@@ -30,9 +30,9 @@ function inflate(body: Buffer, options: { readonly maxOutputLength: number }): B
 }
 
 /**
- * Removes content codings (RFC 9110, section 8.4), the last one first.
+ * Decodes content codings (RFC 9110, section 8.4), starting with the last.
  * @returns undefined for a truncated or damaged body, or an unknown coding
- * @throws {TooLargeError} if any step exceeds `maxBytes`
+ * @throws {TooLargeError} if the output of any step exceeds `maxBytes`
  */
 export function decodeContent(
   body: Buffer,

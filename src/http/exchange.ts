@@ -35,7 +35,7 @@ export interface ExchangeLimits {
 /** The latest time to send a request. */
 export interface SendDeadline {
   /** Milliseconds since 1970. */
-  readonly at: number;
+  readonly epochMs: number;
   /** Must be a wall clock: monotonic clocks stop while a virtual machine is suspended. */
   readonly clock: () => number;
 }
@@ -78,8 +78,7 @@ export class HttpExchangeError extends Error {
 /**
  * Sends one request and reads the whole response under one deadline. Never retries or follows redirects. undici calls
  * `onRequestStart` right before it writes the first byte, after DNS, TCP and TLS, so this call shows whether anything
- * was sent. The handler stops requests past their send deadline there, and a second call, which would send the request
- * twice.
+ * was sent. In this call, the handler aborts a request that is past its send deadline or would be sent twice.
  * @throws {HttpExchangeError | TooLateError}
  */
 export function exchange(
@@ -199,7 +198,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   /** Fails the exchange if the deadline has passed. @returns whether the request may still be sent */
   #checkSendDeadline(): boolean {
     const { sendDeadline } = this.#limits;
-    const lateMs = sendDeadline === undefined ? 0 : sendDeadline.clock() - sendDeadline.at;
+    const lateMs = sendDeadline === undefined ? 0 : sendDeadline.clock() - sendDeadline.epochMs;
     if (lateMs > 0 && this.#settle())
       this.#reject(new TooLateError(`the send deadline passed ${lateMs} ms ago`));
     return lateMs <= 0;
@@ -237,14 +236,14 @@ const EXCHANGE_ENDED = new Error('the exchange has ended');
 
 /**
  * Uses a new connection, because a server may close a reused one while the request is being sent, which leaves the
- * outcome unknown. The client closes the connection itself: with `Connection: close`, undici creates a slow error for
- * every response.
+ * outcome unknown. `Connection: close` isn't used, because undici would create an error with a stack trace for every
+ * response.
  */
 export async function exchangeOnFreshConnection(
   request: HttpRequest,
   limits: ExchangeLimits,
 ): Promise<HttpResponse> {
-  // Destroying a client doesn't stop a connection attempt, but the attempt's own timeout does.
+  // Destroying a client doesn't stop a connection attempt, but the connect timeout does.
   const timeout = Math.max(1, Math.ceil(limits.timeoutMs));
   const dispatcher = new Client(request.origin, { connect: { timeout } });
   try {

@@ -28,7 +28,7 @@ export class HostRateLimiter {
     this.#options = options;
   }
 
-  /** Delays queued requests as well. */
+  /** Queued requests also fail with {@link HostBusyError}. */
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#options.now().getTime() + ms);
   }

@@ -61,7 +61,7 @@ export interface AddressGuard {
 
 /**
  * Blocks requests to private networks, for untrusted URLs (from a bootstrap file or a redirect).
- * @param trustedUrl the operator's URL. Its host is always allowed. If that is a loopback address, all loopback
+ * @param trustedUrl the operator's URL. Its host is always allowed. If the host is a loopback address, all loopback
  * addresses are allowed, for a sandbox on the same machine
  */
 export function createAddressGuard(trustedUrl: URL, resolve: HostResolver = systemLookup): AddressGuard {
@@ -127,8 +127,8 @@ function extractEmbeddedAddresses(address: string): readonly string[] {
   if (a === 0x2001 && b === 0) return [formatIPv4(c, d), formatIPv4(g ^ 0xffff, h ^ 0xffff)];
   const isNat64 = a === 0x64 && b === 0xff9b && (c | d | e | f) === 0;
   const isIsatap = (e & ~0x0200) === 0 && f === 0x5efe;
-  const isTranslated = (a | b | c | d) === 0 && (e === 0 || e === 0xffff) && f === 0;
-  return isNat64 || isIsatap || isTranslated ? [trailingAddress] : [];
+  const isTranslatedOrCompatible = (a | b | c | d) === 0 && (e === 0 || e === 0xffff) && f === 0;
+  return isNat64 || isIsatap || isTranslatedOrCompatible ? [trailingAddress] : [];
 }
 
 /** Uses `URL` to normalize the IPv6 address. */

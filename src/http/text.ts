@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { TextDecoder } from 'node:util';
 
 /**
- * Decodes XML in any encoding that `TextDecoder` supports. The order of precedence is byte order mark, `charset` of the
- * content type, XML declaration (RFC 7303, section 3).
+ * Decodes XML in any encoding that `TextDecoder` supports. The encoding is taken from the byte order mark, the content
+ * type's `charset` or the XML declaration, in this order (RFC 7303, section 3).
  * @returns undefined for unknown encodings
  */
 export function decodeXmlBody(body: Buffer, contentType: string | undefined): string | undefined {
@@ -23,7 +23,7 @@ function parseCharset(contentType: string | undefined): string | undefined {
 
 function decodeText(body: Buffer, charsets: readonly (string | undefined)[]): string | undefined {
   const detectedEncoding = detectByteOrderMark(body) ?? detectUtf16(body);
-  // UTF-16 would have been detected above, so a `charset` that claims it is wrong.
+  // UTF-16 would have been detected above, so a `charset` of UTF-16 is wrong.
   const usableCharsets = charsets.filter((name) => name !== undefined && !/^utf-?16$/i.test(name));
   const encodings = detectedEncoding === undefined ? usableCharsets : [detectedEncoding];
   if (encodings.length === 0) return decodeAs('utf-8', body);
@@ -73,9 +73,11 @@ const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
  */
 export function parseJson(text: string): unknown {
   JSON.parse(text);
-  return JSON.parse(text.replace(STRING_OR_NUMBER, (token) => (isExact(token) ? token : `"${token}"`)));
+  return JSON.parse(
+    text.replace(STRING_OR_NUMBER, (token) => (survivesRoundTrip(token) ? token : `"${token}"`)),
+  );
 }
 
-function isExact(token: string): boolean {
+function survivesRoundTrip(token: string): boolean {
   return token.startsWith('"') || String(Number(token)) === token;
 }

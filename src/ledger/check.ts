@@ -130,15 +130,16 @@ function isInRanges(ranges: ForgottenEvents['seqs'], seq: number): boolean {
 
 /**
  * Compares the ledger with an anchor kept on this machine.
- * @param newest the number of the ledger's newest seal
- * @param hash the hash of the ledger's seal that has the anchor's number
+ * @param sealHash the hash of the seal that has the anchor's number
  * @returns undefined if they match
  */
 export function findHistoryDifference(
-  saved: SealHash,
-  newest: number,
-  hash: string | undefined,
+  savedAnchor: SealHash,
+  newestSealNumber: number,
+  sealHash: string | undefined,
 ): LedgerDifference | undefined {
-  if (newest < saved.n) return { code: 'rolled_back', count: 1, first: saved.n };
-  return hash === saved.hash ? undefined : { code: 'other_history', count: 1, first: saved.n };
+  if (newestSealNumber < savedAnchor.n) return { code: 'rolled_back', count: 1, first: savedAnchor.n };
+  return sealHash === savedAnchor.hash
+    ? undefined
+    : { code: 'other_history', count: 1, first: savedAnchor.n };
 }

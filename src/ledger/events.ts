@@ -35,7 +35,7 @@ export const teamEventSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
-export const NOTIFIED_KINDS: readonly TeamEvent['kind'][] = [
+export const NOTIFIED_EVENT_KINDS: readonly TeamEvent['kind'][] = [
   'name_snoozed',
   'name_renewed',
   'lapse_confirmed',
@@ -59,7 +59,7 @@ export type TeamEventOf<Kind> = TeamEvent extends infer Event
 export type WatchDecision = Omit<TeamEventOf<'name_watched'>, 'subject'>;
 export type IncidentDecision = Pick<TeamEventOf<'incident_ours'>, 'kind' | 'actor' | 'reason'>;
 
-/** An event of an order in its current state. `decisions`: its events of {@link DECISION_KINDS}, oldest first. */
+/** An order's event, with the order as it is now and its events of {@link DECISION_KINDS}, oldest first. */
 export interface AuditedEvent {
   readonly order: Order;
   readonly entry: OrderLogEntry;

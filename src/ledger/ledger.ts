@@ -20,9 +20,9 @@ export interface LedgerContext {
 
 export interface LedgerState {
   readonly fingerprint: string | undefined;
-  readonly newest: (Seal & { readonly hash: string }) | undefined;
-  readonly anchor: Anchor | undefined;
-  readonly waitingSeconds: number;
+  readonly newestSeal: (Seal & { readonly hash: string }) | undefined;
+  readonly newestAnchor: Anchor | undefined;
+  readonly unsealedSeconds: number;
 }
 
 export type Ledger = ReturnType<typeof createLedger>;
@@ -40,22 +40,22 @@ class OtherLedgerKeyError extends Error {
 
 export function createLedger({ store, key, anchorFile, now, log }: LedgerContext) {
   let wasOtherKeyReported = false;
-  let wasCheckedForFork = false;
-  let checkedAt: Date | undefined;
+  let wasCheckedForRestore = false;
+  let lastCheckedAt: Date | undefined;
 
-  function buildSeal(signer: LedgerKey, last: Seal | undefined, events: readonly UnsealedEvent[]) {
-    if (last !== undefined && !hasValidSignature(last, signer)) throw new OtherLedgerKeyError();
-    const from = (last?.to ?? 0) + 1;
+  function buildSeal(signer: LedgerKey, lastSeal: Seal | undefined, events: readonly UnsealedEvent[]) {
+    if (lastSeal !== undefined && !hasValidSignature(lastSeal, signer)) throw new OtherLedgerKeyError();
+    const from = (lastSeal?.to ?? 0) + 1;
     const leaves = events.map((event, index) =>
       'leaf' in event ? event.leaf : hashEventLine(toEventLine(from + index, event)),
     );
-    return { seal: buildNextSeal(last, leaves, signer, now()), leaves };
+    return { seal: buildNextSeal(lastSeal, leaves, signer, now()), leaves };
   }
 
   async function sealAll(signer: LedgerKey): Promise<void> {
     try {
-      const buildNext = (last: Seal | undefined, events: readonly UnsealedEvent[]) =>
-        buildSeal(signer, last, events);
+      const buildNext = (lastSeal: Seal | undefined, events: readonly UnsealedEvent[]) =>
+        buildSeal(signer, lastSeal, events);
       while ((await store.seal(MAX_SEAL_EVENTS, buildNext)) === MAX_SEAL_EVENTS);
       wasOtherKeyReported = false;
     } catch (error) {
@@ -68,15 +68,18 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
     }
   }
 
-  /** Finds out whether the database was restored. Must run before this process seals anything. */
-  async function checkForFork(): Promise<void> {
-    const saved = await anchorFile.load();
-    if (saved !== undefined) {
-      const [newest, [seal]] = await Promise.all([store.findNewestSeal(), store.listSeals(saved.n, saved.n)]);
-      const difference = findHistoryDifference(saved, newest?.n ?? 0, seal && hashSeal(seal));
+  /** Detects a restored database. Must run before this process seals anything. */
+  async function checkForRestore(): Promise<void> {
+    const savedAnchor = await anchorFile.load();
+    if (savedAnchor !== undefined) {
+      const [newest, [seal]] = await Promise.all([
+        store.findNewestSeal(),
+        store.listSeals(savedAnchor.n, savedAnchor.n),
+      ]);
+      const difference = findHistoryDifference(savedAnchor, newest?.n ?? 0, seal && hashSeal(seal));
       if (difference !== undefined) await store.recordDifferences([difference], now());
     }
-    wasCheckedForFork = true;
+    wasCheckedForRestore = true;
   }
 
   async function checkAndReport(): Promise<void> {
@@ -100,7 +103,7 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
 
   async function anchorNewestSeal(): Promise<void> {
     // The saved anchor must be checked before it's replaced.
-    if (checkedAt === undefined) return;
+    if (lastCheckedAt === undefined) return;
     const seal = await store.findNewestSeal();
     const at = now();
     if (seal !== undefined && (await store.anchor(seal, at)))
@@ -111,7 +114,7 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
     /** Anchors the newest seal once an hour, even if sealing fails. */
     async sealAndAnchor(): Promise<void> {
       try {
-        if (key !== undefined && !wasCheckedForFork) await checkForFork();
+        if (key !== undefined && !wasCheckedForRestore) await checkForRestore();
         if (key !== undefined) await sealAll(key);
       } finally {
         await anchorNewestSeal();
@@ -119,15 +122,16 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
     },
 
     async alertIfStalled(): Promise<void> {
-      if ((await store.loadWaitingSeconds()) > MAX_UNSEALED_SECONDS) await store.recordSealingStalled(now());
+      if ((await store.loadUnsealedSeconds()) > MAX_UNSEALED_SECONDS) await store.recordSealingStalled(now());
     },
 
     /** Checks the ledger at the first call, then once an hour. */
     async checkIfDue(): Promise<void> {
       const at = now();
-      if (checkedAt !== undefined && Math.abs(at.getTime() - checkedAt.getTime()) < CHECK_INTERVAL_MS) return;
+      if (lastCheckedAt !== undefined && Math.abs(at.getTime() - lastCheckedAt.getTime()) < CHECK_INTERVAL_MS)
+        return;
       await checkAndReport();
-      checkedAt = at;
+      lastCheckedAt = at;
     },
 
     /** See {@link areSigningEventsSealed}. Returns false without a key. */
@@ -141,16 +145,16 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
     },
 
     async loadState(): Promise<LedgerState> {
-      const [newest, waitingSeconds, anchor] = await Promise.all([
+      const [newestSeal, unsealedSeconds, newestAnchor] = await Promise.all([
         store.findNewestSeal(),
-        store.loadWaitingSeconds(),
+        store.loadUnsealedSeconds(),
         store.findNewestAnchor(),
       ]);
       return {
         fingerprint: key?.fingerprint,
-        newest: newest && { ...newest, hash: hashSeal(newest) },
-        anchor,
-        waitingSeconds,
+        newestSeal: newestSeal && { ...newestSeal, hash: hashSeal(newestSeal) },
+        newestAnchor,
+        unsealedSeconds,
       };
     },
 
@@ -185,14 +189,14 @@ function isOtherKeyError(error: unknown): boolean {
  * @throws {VaultError} if the stored key can't be decrypted
  */
 export async function openLedgerKey(
-  configured: LedgerKey | undefined,
+  configuredKey: LedgerKey | undefined,
   {
     store,
     vault,
     teamId,
   }: { readonly store: LedgerKeyStore; readonly vault: Vault; readonly teamId: string },
 ): Promise<LedgerKey> {
-  if (configured !== undefined) return configured;
+  if (configuredKey !== undefined) return configuredKey;
   const owner = ['ledger', teamId];
   if ((await store.find()) === undefined) await store.add(vault.seal(createLedgerKey(), owner));
   const sealed = await store.find();

@@ -60,11 +60,11 @@ export interface LedgerStore {
    */
   seal(
     limit: number,
-    buildSeal: (last: Seal | undefined, events: readonly UnsealedEvent[]) => NewSeal,
+    buildSeal: (lastSeal: Seal | undefined, events: readonly UnsealedEvent[]) => NewSeal,
   ): Promise<number>;
   findNewestSeal(): Promise<Seal | undefined>;
   /** Returns the age of the oldest unsealed event by the database's clock. */
-  loadWaitingSeconds(): Promise<number>;
+  loadUnsealedSeconds(): Promise<number>;
   /** Reads the seals with their events, in order. @param period of the seals */
   read(period?: { readonly from: Date; readonly to: Date }): AsyncIterable<SealedBlock>;
   loadSigningBlocks(): Promise<SigningBlocks>;
@@ -72,7 +72,7 @@ export interface LedgerStore {
   /** Lists sealed events that revoked these keys, in ledger order. @param keys fingerprints */
   listRevocations(keys: readonly string[]): Promise<readonly SealedEvent[]>;
   listSeals(from: number, to: number): Promise<readonly Seal[]>;
-  findSeal(seq: number): Promise<Seal | undefined>;
+  findSeal(eventSeq: number): Promise<Seal | undefined>;
   loadLeaves(seal: Seal): Promise<readonly Hash[]>;
   /** Counts the events that are neither sealed nor waiting to be sealed. */
   countStrayEvents(): Promise<number>;
@@ -87,7 +87,7 @@ export interface LedgerStore {
   findNewestAnchor(): Promise<Anchor | undefined>;
   listAnchorsBetween(from: Date, to: Date): Promise<readonly Anchor[]>;
   /** Finds the first anchor of this seal or a later one. */
-  findAnchor(n: number): Promise<Anchor | undefined>;
+  findAnchor(sealNumber: number): Promise<Anchor | undefined>;
   /** Logs differences and notifies people, unless the differences are the same as last time. */
   recordDifferences(differences: readonly LedgerDifference[], at: Date): Promise<void>;
   /** Logs that a backup was restored, and notifies people. @returns the backup's newest seal */
@@ -96,7 +96,7 @@ export interface LedgerStore {
   recordSealingStalled(at: Date): Promise<void>;
 }
 
-/** Stores the key that the bot created. Implemented by the store. */
+/** Stores the key that the bot created. */
 export interface LedgerKeyStore {
   find(): Promise<SealedSecret | undefined>;
   /** Adds a key if none exists. */

@@ -46,7 +46,7 @@ export function buildHeaderLine({ fingerprint, publicKey }: LedgerKey, order?: s
   return order === undefined ? { type: 'ledger', ...common } : { type: 'receipt', ...common, order };
 }
 
-/** A receipt doesn't include an anchor that is further away than this. */
+/** A receipt leaves out an anchor that is more seals away than this. */
 const MAX_SEALS_TO_ANCHOR = 2_000;
 
 export interface ReceiptOrder {
@@ -86,7 +86,7 @@ export async function buildReceiptLines(
       const seal = await store.findSeal(seq);
       if (seal === undefined) throw new Error(`event ${seq} of the ledger has no seal`);
       currentBlock = { seal, leaves: await store.loadLeaves(seal) };
-      await addSealsToAnchor(store, seal, seals, anchors);
+      await addSealsUpToAnchor(store, seal, seals, anchors);
     }
     const { seal, leaves } = currentBlock;
     const index = seq - seal.from;
@@ -108,7 +108,7 @@ function listSigningKeys(line: EventLine | ForgottenLine): string[] {
   return data === undefined ? [] : [data.signature, ...data.chain].map(({ key }) => key);
 }
 
-async function addSealsToAnchor(
+async function addSealsUpToAnchor(
   store: LedgerStore,
   seal: Seal,
   seals: Map<number, Seal>,

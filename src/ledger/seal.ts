@@ -61,24 +61,24 @@ export function hashSeal(seal: Seal | undefined): string {
 }
 
 export function buildNextSeal(
-  last: Seal | undefined,
+  lastSeal: Seal | undefined,
   leaves: readonly Hash[],
   key: LedgerKey,
   at: Date,
 ): Seal {
-  const from = (last?.to ?? 0) + 1;
-  const unsigned = {
+  const from = (lastSeal?.to ?? 0) + 1;
+  const unsignedSeal = {
     type: 'seal' as const,
-    n: (last?.n ?? 0) + 1,
+    n: (lastSeal?.n ?? 0) + 1,
     from,
     to: from + leaves.length - 1,
     root: toHex(computeTreeHead(leaves)),
-    prev: hashSeal(last),
+    prev: hashSeal(lastSeal),
     at: at.toISOString(),
   };
-  return { ...unsigned, signature: key.sign(formatCanonicalJson(unsigned)) };
+  return { ...unsignedSeal, signature: key.sign(formatCanonicalJson(unsignedSeal)) };
 }
 
-export function hasValidSignature({ signature, ...unsigned }: Seal, key: LedgerKey): boolean {
-  return key.verify(formatCanonicalJson(unsigned), signature);
+export function hasValidSignature({ signature, ...unsignedSeal }: Seal, key: LedgerKey): boolean {
+  return key.verify(formatCanonicalJson(unsignedSeal), signature);
 }

@@ -47,13 +47,13 @@ export async function* iterateSlices<Value>(values: readonly Value[]): AsyncGene
 /** Processes items sequentially. A failure doesn't stop the rest. */
 export async function settleEach<Item, Result>(
   items: Iterable<Item>,
-  work: (item: Item) => Promise<Result>,
+  processItem: (item: Item) => Promise<Result>,
 ): Promise<{ readonly results: Result[]; readonly errors: unknown[] }> {
   const results: Result[] = [];
   const errors: unknown[] = [];
   for (const item of items) {
     try {
-      results.push(await work(item));
+      results.push(await processItem(item));
     } catch (error) {
       errors.push(error);
     }

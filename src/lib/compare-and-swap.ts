@@ -3,19 +3,18 @@ const MAX_ATTEMPTS = 50;
 
 /**
  * Reads a row, decides and commits. Starts over after a conflict.
- * @param change for the error message
- * @param read receives the number of earlier attempts
- * @param attempt commits by compare-and-swap on the row's version; undefined on a conflict
+ * @param description for the error message
+ * @param tryCommit commits by compare-and-swap on the row's version; undefined on a conflict
  * @throws after too many conflicts
  */
 export async function compareAndSwap<Row, Outcome>(
-  change: string,
-  read: (attempts: number) => Promise<Row>,
-  attempt: (row: Row) => Promise<Outcome | undefined>,
+  description: string,
+  read: (earlierAttempts: number) => Promise<Row>,
+  tryCommit: (row: Row) => Promise<Outcome | undefined>,
 ): Promise<Outcome> {
   for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
-    const outcome = await attempt(await read(attempts));
+    const outcome = await tryCommit(await read(attempts));
     if (outcome !== undefined) return outcome;
   }
-  throw new Error(`${change}: too many conflicting changes`);
+  throw new Error(`${description}: too many conflicting changes`);
 }

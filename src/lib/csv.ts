@@ -4,7 +4,7 @@ import { CsvError, parse } from 'csv-parse';
 import { isHeading } from './csv-headings.ts';
 import { cleanText } from './entered-text.ts';
 
-/** Reads CSV files that spreadsheets in any country write. A malicious file can't block the event loop. */
+/** Reads CSV files from spreadsheets in any locale. A malicious file can't block the event loop. */
 
 export const MAX_CSV_BYTES = 4_000_000;
 /** Typical files have about 12. */
@@ -79,13 +79,13 @@ export function decodeFile(
     return { ok: false, issue: { code: 'too_large', maxBytes: MAX_CSV_BYTES } };
   const encoding = detectEncoding(bytes);
   const nulIndex = encoding === 'utf-8' ? bytes.indexOf(0) : -1;
-  const beforeNul = nulIndex === -1 ? bytes : bytes.subarray(0, nulIndex);
+  const bytesBeforeNul = nulIndex === -1 ? bytes : bytes.subarray(0, nulIndex);
   try {
-    const text = new TextDecoder(encoding, { fatal: true }).decode(beforeNul);
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytesBeforeNul);
     const end = nulIndex === -1 ? text.indexOf('\0') : text.length;
     return end === -1 ? { ok: true, text } : { ok: false, issue: createNotTextIssue(text.slice(0, end)) };
   } catch {
-    return { ok: false, issue: createNotTextIssue(decodeValidStart(beforeNul)) };
+    return { ok: false, issue: createNotTextIssue(decodeValidStart(bytesBeforeNul)) };
   }
 }
 
@@ -136,7 +136,7 @@ export async function readCsv(text: string, options: CsvOptions): Promise<CsvRes
       const nonEmptyCells = cells.filter((cell) => cell !== '');
       if (records.length > 0 && nonEmptyCells.length > 1 && nonEmptyCells.every(isHeading))
         throw new CsvIssueError({ line, code: 'second_header' });
-      // Spreadsheets write rows of empty cells.
+      // Spreadsheets may write rows of empty cells.
       if (nonEmptyCells.length > 0) records.push({ line, cells, rawCells });
       return null;
     },
@@ -150,36 +150,35 @@ export async function readCsv(text: string, options: CsvOptions): Promise<CsvRes
     return { ok: false, issue: { line: typeof lines === 'number' ? lines : 1, code: 'not_csv' } };
   }
   const [headerRow, ...rows] = records;
-  // Spreadsheets also write columns of empty cells.
+  // Spreadsheets may also write columns of empty cells.
   const columnCount = (headerRow?.cells.findLastIndex((cell) => cell !== '') ?? 0) + 1;
   const header = headerRow && { ...headerRow, cells: headerRow.cells.slice(0, columnCount) };
-  const issue = header && findRepeatedColumn(header, options.findColumn);
+  const issue = header && findDuplicateColumn(header, options.findColumn);
   return issue === undefined ? { ok: true, header, rows } : { ok: false, issue };
 }
 
-/** @param recordsBefore number of records before this one */
 function findLimitIssue(
   cells: readonly string[],
   line: number,
-  recordsBefore: number,
+  precedingRecordCount: number,
   maxRows: number,
 ): CsvIssue | undefined {
   if (cells.length > MAX_COLUMNS) return { line, code: 'too_many_columns', limit: MAX_COLUMNS };
-  if (recordsBefore > maxRows) return { line, code: 'too_many_rows', limit: maxRows };
+  if (precedingRecordCount > maxRows) return { line, code: 'too_many_rows', limit: maxRows };
   if (cells.some(({ length }) => length > MAX_CELL_CHARACTERS))
     return { line, code: 'cell_too_long', limit: MAX_CELL_CHARACTERS };
   return undefined;
 }
 
-function findRepeatedColumn(
+function findDuplicateColumn(
   { line, cells }: CsvRecord,
   findColumn: CsvOptions['findColumn'],
 ): CsvIssue | undefined {
   const columns = cells.map(findColumn).filter((column) => column !== '');
-  const repeatedColumn = columns.find((column, index) => columns.indexOf(column) !== index);
-  return repeatedColumn === undefined
+  const duplicateColumn = columns.find((column, index) => columns.indexOf(column) !== index);
+  return duplicateColumn === undefined
     ? undefined
-    : { line, code: 'duplicate_column', column: repeatedColumn };
+    : { line, code: 'duplicate_column', column: duplicateColumn };
 }
 
 /** Normalizes line endings, and finds the header and the delimiter. */

@@ -40,7 +40,7 @@ const MAX_DATE_LENGTH = 60;
 /**
  * Parses `2027-03-01`, `01.03.2027`, `1 March 2027`, `46447` (a spreadsheet's date number), or a timestamp such as
  * `2027-03-01T12:00:00Z` (UTC by default). Rejects ambiguous dates.
- * @returns the time, which is midnight UTC for a date; or the issue
+ * @returns the time, or midnight UTC if only a date is given
  */
 export function parseEnteredDate(text: string): DateResult {
   const trimmed = cleanText(text).trim();

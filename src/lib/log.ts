@@ -72,7 +72,7 @@ interface DescribedError {
   cause?: DescribedError;
 }
 
-/** Prisma's messages quote query values, so only their code is logged. */
+/** Prisma's messages quote query values, so only the error code is logged. */
 function describeError(error: unknown, depth = 0): DescribedError {
   if (!(error instanceof Error))
     return { type: typeof error, message: 'a value other than an Error was thrown' };

@@ -12,12 +12,12 @@ import type { MandateTerms } from './terms.ts';
  */
 
 /** Maximum number of mandate renewals sent per day (UTC). */
-export const MAX_SENT_A_DAY = 200;
-/** Time between the announcement and the request, in which people can stop the order. */
-export const ANNOUNCEMENT_MS = DAY_MS;
+export const MAX_RENEWALS_PER_DAY = 200;
+/** Time between the announcement and the request, during which people can stop the order. */
+export const ANNOUNCEMENT_PERIOD_MS = DAY_MS;
 /** A day's requests are spread over this time. */
 const SPREAD_MS = 8 * HOUR_MS;
-/** An expiry date that changes by less than this was corrected: the name wasn't renewed. */
+/** If an expiry date changes by less than this, it was corrected, and the name wasn't renewed. */
 export const SAME_PERIOD_MS = 180 * DAY_MS;
 
 /**
@@ -38,12 +38,12 @@ export function needsRegularOrder(holdReason: HoldReason): boolean {
 /** The amounts that a mandate's orders use, including unsent orders and orders with an unknown outcome. */
 export interface UsedAmounts {
   /** `day` is the day on which the order is sent (UTC, YYYY-MM-DD). */
-  readonly byDay: readonly { readonly day: string; readonly minor: bigint }[];
-  readonly countOn: (day: string) => number;
+  readonly amountsByDay: readonly { readonly day: string; readonly minor: bigint }[];
+  readonly countOrdersOn: (day: string) => number;
 }
 
 /** The amount of a mandate's total that is used in the period of `day`. */
-function sumUsedInPeriod(span: BudgetSpan, day: string, byDay: UsedAmounts['byDay']): bigint {
+function sumUsedInPeriod(span: BudgetSpan, day: string, byDay: UsedAmounts['amountsByDay']): bigint {
   const period = getPeriod(span, day);
   return byDay.reduce((sum, entry) => (getPeriod(span, entry.day) === period ? sum + entry.minor : sum), 0n);
 }
@@ -53,13 +53,13 @@ export function findExceededLimit(
   { max_price, max_total, span }: MandateTerms,
   amount: Amount | undefined,
   day: string,
-  used: UsedAmounts,
+  usedAmounts: UsedAmounts,
 ): Extract<HoldReason, 'price_unknown' | 'price_above' | 'total_spent' | 'day_full'> | undefined {
   if (amount === undefined || amount.currency !== max_price.currency) return 'price_unknown';
   if (amount.minor > max_price.minor) return 'price_above';
-  if (sumUsedInPeriod(span, day, used.byDay) + BigInt(amount.minor) > BigInt(max_total.minor))
+  if (sumUsedInPeriod(span, day, usedAmounts.amountsByDay) + BigInt(amount.minor) > BigInt(max_total.minor))
     return 'total_spent';
-  return used.countOn(day) >= MAX_SENT_A_DAY ? 'day_full' : undefined;
+  return usedAmounts.countOrdersOn(day) >= MAX_RENEWALS_PER_DAY ? 'day_full' : undefined;
 }
 
 export interface NameExpiry {
@@ -84,8 +84,8 @@ export function willActInTime(
   { name, expiresAt }: Omit<NameExpiry, 'renewableUntil'>,
   now: Date,
 ): boolean {
-  const actsAt = Math.max(now.getTime(), expiresAt.getTime() - terms.notice * DAY_MS);
-  return actsAt + ANNOUNCEMENT_MS + computeSpreadDelayMs(name) < endsAt.getTime();
+  const actionTime = Math.max(now.getTime(), expiresAt.getTime() - terms.notice * DAY_MS);
+  return actionTime + ANNOUNCEMENT_PERIOD_MS + computeSpreadDelayMs(name) < endsAt.getTime();
 }
 
 export interface SendPlan {
@@ -102,14 +102,14 @@ export function planSending(
   mandate: Mandate,
   expiry: NameExpiry,
   amount: Amount | undefined,
-  used: UsedAmounts,
+  usedAmounts: UsedAmounts,
   now: Date,
 ): SendPlan | HoldReason {
   let sendAfter = computeEarliestSendTime(expiry.name, now);
   if (sendAfter >= expiry.renewableUntil) return 'too_late';
   for (;;) {
     const day = getUtcDay(sendAfter);
-    const exceededLimit = findExceededLimit(mandate.terms, amount, day, used);
+    const exceededLimit = findExceededLimit(mandate.terms, amount, day, usedAmounts);
     if (exceededLimit !== undefined && exceededLimit !== 'day_full') return exceededLimit;
     if (exceededLimit === undefined && amount !== undefined)
       return sendAfter < mandate.endsAt ? { sendAfter, day, amount } : 'mandate_ended';
@@ -121,7 +121,7 @@ export function planSending(
 
 /** Returns a time after the announcement period. The exact time depends on the name. */
 export function computeEarliestSendTime(name: string, now: Date): Date {
-  return new Date(now.getTime() + ANNOUNCEMENT_MS + computeSpreadDelayMs(name));
+  return new Date(now.getTime() + ANNOUNCEMENT_PERIOD_MS + computeSpreadDelayMs(name));
 }
 
 /** The delay is derived from the FNV-1a hash of the name, so it never changes. */
@@ -161,11 +161,10 @@ function findHoldReason(facts: RenewalFacts): HoldReason | undefined {
 export function decideRenewal(
   mandate: Mandate,
   facts: RenewalFacts,
-  used: UsedAmounts,
+  usedAmounts: UsedAmounts,
   now: Date,
 ): SendPlan | HoldReason {
-  const holdReason = findHoldReason(facts);
-  return holdReason ?? planSending(mandate, facts.expiry, facts.amount, used, now);
+  return findHoldReason(facts) ?? planSending(mandate, facts.expiry, facts.amount, usedAmounts, now);
 }
 
 /** Facts that are read in the transaction that marks a mandate's order as sent. */
@@ -185,7 +184,7 @@ export interface FinalCheckFacts {
   readonly announcedAt: Date | undefined;
   readonly amount: Amount | undefined;
   /** The mandate's used amounts without this order's. */
-  readonly used: UsedAmounts;
+  readonly usedAmounts: UsedAmounts;
 }
 
 /** Why a mandate's order must not be sent now; undefined if it may be sent. */
@@ -195,9 +194,9 @@ export function findSendHoldReason(facts: FinalCheckFacts, now: Date): HoldReaso
   if (expiresAt === undefined || !coversName(mandate, facts.name, facts.affectedTags)) return 'moved_out';
   if (!isSameRegistrationPeriod(facts.plannedExpiry, expiresAt)) return 'renewed_meanwhile';
   if (facts.isLapsing) return 'set_to_lapse';
-  if (announcedAt === undefined || now.getTime() - announcedAt.getTime() < ANNOUNCEMENT_MS)
+  if (announcedAt === undefined || now.getTime() - announcedAt.getTime() < ANNOUNCEMENT_PERIOD_MS)
     return 'not_announced';
-  return findExceededLimit(mandate.terms, facts.amount, getUtcDay(now), facts.used);
+  return findExceededLimit(mandate.terms, facts.amount, getUtcDay(now), facts.usedAmounts);
 }
 
 export function isSameRegistrationPeriod(a: Date, b: Date): boolean {
@@ -210,14 +209,14 @@ export type SendDecision =
   | { readonly kind: 'later'; readonly until: Date }
   | { readonly kind: 'held'; readonly code: HoldReason };
 
-export interface DueFacts extends RenewalFacts, FinalCheckFacts {
+export interface DueOrderFacts extends RenewalFacts, FinalCheckFacts {
   readonly fitsBudgets: boolean;
   readonly createdAt: Date;
   /** The time of the last registry lookup. */
   readonly lastLookupAt: Date | undefined;
 }
 
-/** The maximum age of the registry lookup when an order is sent. Names that expire soon are looked up more often. */
+/** The maximum age of the last registry lookup when an order is sent. */
 const MAX_LOOKUP_AGE_MS = DAY_MS;
 
 /** Interval between checks of an order that waits for its announcement or the registry. */
@@ -227,14 +226,14 @@ const RECHECK_INTERVAL_MS = HOUR_MS / 4;
  * Decides whether a due order is sent. The order waits for its announcement, and for a registry lookup that is recent
  * and newer than the order, because a restored database may lack a renewal that the registry shows.
  */
-export function decideSend(facts: DueFacts, now: Date): SendDecision {
+export function decideSend(facts: DueOrderFacts, now: Date): SendDecision {
   const hold = (code: HoldReason): SendDecision => ({ kind: 'held', code });
   const finalHold = findSendHoldReason(facts, now);
   if (finalHold === 'not_announced') {
     const { announcedAt } = facts;
     // An order announced now could be sent in a day. If the name can't wait that long, people must act, and the expiry
     // alerts notify them.
-    const until = new Date((announcedAt ?? now).getTime() + ANNOUNCEMENT_MS);
+    const until = new Date((announcedAt ?? now).getTime() + ANNOUNCEMENT_PERIOD_MS);
     if (isTooLate(facts.expiry, until)) return hold(finalHold);
     return {
       kind: 'later',
@@ -247,16 +246,16 @@ export function decideSend(facts: DueFacts, now: Date): SendDecision {
   }
   const code = finalHold ?? findHoldReason(facts) ?? (facts.fitsBudgets ? undefined : 'budget_empty');
   if (code !== undefined) return hold(code);
-  const requiredSince = Math.max(facts.createdAt.getTime(), now.getTime() - MAX_LOOKUP_AGE_MS);
-  if (facts.lastLookupAt === undefined || facts.lastLookupAt.getTime() < requiredSince) {
+  const oldestAllowedLookup = Math.max(facts.createdAt.getTime(), now.getTime() - MAX_LOOKUP_AGE_MS);
+  if (facts.lastLookupAt === undefined || facts.lastLookupAt.getTime() < oldestAllowedLookup) {
     const until = new Date(now.getTime() + RECHECK_INTERVAL_MS);
     // People need a day to check the registry themselves.
-    const latest = new Date(until.getTime() + DAY_MS);
-    return isTooLate(facts.expiry, latest) ? hold('date_in_doubt') : { kind: 'later', until };
+    const manualCheckEnd = new Date(until.getTime() + DAY_MS);
+    return isTooLate(facts.expiry, manualCheckEnd) ? hold('date_in_doubt') : { kind: 'later', until };
   }
   return facts.expiry.renewableUntil <= now ? hold('too_late') : { kind: 'clear' };
 }
 
-function isTooLate({ renewableUntil }: NameExpiry, at: Date): boolean {
-  return at >= renewableUntil;
+function isTooLate({ renewableUntil }: NameExpiry, time: Date): boolean {
+  return time >= renewableUntil;
 }

@@ -32,7 +32,7 @@ export const holdReasonSchema = z.enum(HOLD_REASONS);
 export type HoldReason = z.output<typeof holdReasonSchema>;
 
 /** Why a mandate has ended. */
-const MANDATE_ENDS = [
+const MANDATE_END_CAUSES = [
   'person',
   'expired',
   'requester_left',
@@ -45,7 +45,7 @@ const MANDATE_ENDS = [
 
 export const storedMandateEndSchema = z.object({
   at: z.coerce.date(),
-  cause: z.enum(MANDATE_ENDS),
+  cause: z.enum(MANDATE_END_CAUSES),
   /** The person who ended the mandate, or who has left. */
   by: z.string().exactOptional(),
 });

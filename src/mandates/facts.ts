@@ -12,7 +12,7 @@ import { findZoneProfile } from '../zones/rules.ts';
 import { computeEarliestSendTime, type NameExpiry, type RenewalFacts } from './acting.ts';
 import type { MandateName } from './ports.ts';
 
-/** Loads the current facts that a mandate's renewal depends on: everything that a person's approval would check. */
+/** Loads the current facts that a mandate's renewal depends on, the same ones that are checked for an approval. */
 
 export function toNameExpiry({ name, expiresAt }: MandateName): NameExpiry {
   const graceDays = findZoneProfile(name).lifecycle?.autoRenewGraceDays ?? 0;
@@ -29,35 +29,35 @@ export function buildRenewal({ requesterId, account }: Order, name: string) {
 /** Current facts about a name, with the policy's requirements and the price. */
 export interface LoadedRenewal {
   readonly facts: RenewalFacts;
-  readonly evaluated: EvaluatedOrder;
+  readonly evaluatedOrder: EvaluatedOrder;
   readonly cost: OrderCost | undefined;
   /** Whether another renewal of the name is already open. */
   readonly hasOpenOrder: boolean;
 }
 
 /**
- * @param mandate the mandate's order
  * @param orderId the renewal's own order, if already created; not counted as another open renewal
  * @returns undefined if Slack can't look up a person on whom the renewal depends
  */
 export async function loadRenewal(
   deps: OrdersContext,
-  mandate: Order,
+  mandateOrder: Order,
   name: MandateName,
   orderId?: string,
 ): Promise<LoadedRenewal | undefined> {
-  const renewal = buildRenewal(mandate, name.name);
+  const renewal = buildRenewal(mandateOrder, name.name);
   const sendAfter = orderId === undefined ? computeEarliestSendTime(name.name, deps.now()) : undefined;
-  const [evaluated, cost, account, lastAccountId, hasIncident, membership, openOrders] = await Promise.all([
-    evaluateOrder(deps, renewal),
-    deps.priceOrder({ ...renewal, sendAfter }),
-    deps.findAccount(mandate.account.id),
-    deps.mandates.findLatestAccount(name.name),
-    deps.hasOpenIncident(name.name),
-    name.owner === undefined ? 'member' : deps.directory.findMembership(name.owner),
-    deps.store.findOpenOrders('renew', [name.name]),
-  ]);
-  const policy = await checkPolicy(deps, mandate, evaluated);
+  const [evaluatedOrder, cost, account, lastAccountId, hasIncident, membership, openOrders] =
+    await Promise.all([
+      evaluateOrder(deps, renewal),
+      deps.priceOrder({ ...renewal, sendAfter }),
+      deps.findAccount(mandateOrder.account.id),
+      deps.mandates.findLatestAccountId(name.name),
+      deps.hasOpenIncident(name.name),
+      name.owner === undefined ? 'member' : deps.directory.findMembership(name.owner),
+      deps.store.findOpenOrders('renew', [name.name]),
+    ]);
+  const policy = await checkPolicy(deps, mandateOrder, evaluatedOrder);
   if (policy === 'unknown' || membership === 'unknown') return undefined;
   const openOrderId = openOrders.get(name.name);
   const otherOrder =
@@ -65,7 +65,7 @@ export async function loadRenewal(
       ? undefined
       : await deps.store.load(openOrderId, 'system');
   return {
-    evaluated,
+    evaluatedOrder,
     cost,
     hasOpenOrder: otherOrder !== undefined && otherOrder.state !== 'UNKNOWN',
     facts: {
@@ -74,7 +74,7 @@ export async function loadRenewal(
       hasOwnerLeft: membership === 'left',
       hasOpenIncident: hasIncident,
       isAccountLinked: account !== undefined && isTeamAccount(account) === renewal.usesTeamAccount,
-      isInOtherAccount: lastAccountId !== undefined && lastAccountId !== mandate.account.id,
+      isInOtherAccount: lastAccountId !== undefined && lastAccountId !== mandateOrder.account.id,
       hasUnknownRenewal: otherOrder?.state === 'UNKNOWN',
       policy,
       amount: cost?.names[0]?.quote?.amount,
@@ -88,27 +88,27 @@ export async function loadRenewal(
  */
 async function checkPolicy(
   deps: OrdersContext,
-  mandate: Order,
+  mandateOrder: Order,
   { requirements, policyVersion }: EvaluatedOrder,
 ): Promise<RenewalFacts['policy'] | 'unknown'> {
   if (requirements.outcome === 'refuse') return 'refuses';
   if (requirements.outcome === 'free') return 'satisfied';
   const now = deps.now();
-  const approverIds = mandate.approvals.map(({ userId }) => userId);
-  const standIns = await loadApprovalStandIns(deps, mandate);
-  const loaded = await loadPeople({ ...deps, standIns }, requirements.list, approverIds);
+  const approverIds = mandateOrder.approvals.map(({ userId }) => userId);
+  const standIns = await loadApprovalStandIns(deps, mandateOrder);
+  const loadedPeople = await loadPeople({ ...deps, standIns }, requirements.list, approverIds);
   const { isApproved } = evaluateProgress(requirements, {
-    requesters: listRequesters(mandate),
-    approvals: approverIds,
+    requesters: listRequesters(mandateOrder),
+    approvedByIds: approverIds,
     signers: needsSignatures(requirements)
-      ? await deps.signing.loadSigners(mandate, policyVersion)
+      ? await deps.signing.loadSigners(mandateOrder, policyVersion)
       : new Set(),
-    people: loaded.people,
+    people: loadedPeople.people,
     allowSelfApproval: false,
     now,
   });
   if (isApproved) return 'satisfied';
-  return loaded.unreadableGroups.length > 0 || loaded.unconfirmed.size > 0
+  return loadedPeople.unreadableGroups.length > 0 || loadedPeople.unconfirmedIds.size > 0
     ? 'unknown'
     : 'needs_more_approvals';
 }
@@ -116,9 +116,9 @@ async function checkPolicy(
 /** The stand-ins in effect when the mandate was approved. They stay valid for the mandate's renewals. */
 async function loadApprovalStandIns(
   deps: OrdersContext,
-  mandate: Order,
+  mandateOrder: Order,
 ): Promise<ReadonlyMap<string, StandIn>> {
-  const requirements = (await deps.store.loadHistory(mandate.id, 'system')).flatMap((entry) =>
+  const requirements = (await deps.store.loadHistory(mandateOrder.id, 'system')).flatMap((entry) =>
     entry.kind === 'approved' ? (entry.progress?.requirements ?? []) : [],
   );
   const until = new Date(deps.now().getTime() + DAY_MS);

@@ -32,15 +32,17 @@ export async function activateMandate(deps: OrdersContext, orderId: string): Pro
 interface ActivationContext {
   readonly order: Order;
   readonly changedParts: readonly StatementPart[] | undefined;
-  readonly isLinked: boolean;
+  readonly isAccountLinked: boolean;
   readonly members: MemberCheck;
   readonly now: Date;
 }
 
 async function loadActivation(deps: OrdersContext, order: Order): Promise<ActivationContext> {
-  const { people, isLinked } = await findParties(deps.findAccount, order);
+  const { people, isLinked: isAccountLinked } = await findParties(deps.findAccount, order);
   return {
-    ...{ order, isLinked, now: deps.now() },
+    order,
+    isAccountLinked,
+    now: deps.now(),
     members: await checkMembers(deps.directory, people),
     changedParts: await loadChangedParts(deps, order),
   };
@@ -52,7 +54,7 @@ export function decideActivation(context: ActivationContext): ChangeDecision {
   if (order.state !== 'APPROVED' || order.task !== 'mandate') return { refusal: { code: 'not_due' } };
   if (context.changedParts !== undefined)
     return stop({ code: 'statement_changed', parts: [...context.changedParts] });
-  if (!context.isLinked) return stop(summarizeMissingAccount(order));
+  if (!context.isAccountLinked) return stop(summarizeMissingAccount(order));
   if (members.kind === 'left') return stop(members.summary);
   if (members.kind === 'unknown') return { refusal: { code: 'membership_unknown', userId: members.userId } };
   const expiresAt = computeMandateEnd(mandateTermsSchema.parse(order.input));
@@ -161,10 +163,10 @@ async function endWithReason(
 
 /** Stops an ended mandate's unsent orders. None would be sent anyway, but this notifies people immediately. */
 export async function stopUnsentOrders(deps: OrdersContext, mandateId: string): Promise<void> {
-  const stopped = await settleEach(await deps.mandates.listInProgressIds(mandateId), (orderId) =>
+  const results = await settleEach(await deps.mandates.listInProgressOrderIds(mandateId), (orderId) =>
     changeOrder(deps, orderId, () => ({
       event: { type: 'stopped', summary: { code: 'mandate_held', holdReason: 'mandate_ended' } },
     })),
   );
-  throwIfAny(stopped.errors);
+  throwIfAny(results.errors);
 }

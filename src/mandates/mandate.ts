@@ -1,5 +1,5 @@
 import type { Order } from '../orders/order.ts';
-import { readMandateTerms } from '../orders/tasks.ts';
+import { parseMandateTerms } from '../orders/tasks.ts';
 import { matchPatterns, type NamePatterns, splitPatterns } from '../policy/name-patterns.ts';
 import { toAffectedName } from '../policy/subject.ts';
 import type { MandateEnd } from './codes.ts';
@@ -31,7 +31,7 @@ export interface ActiveMandate {
 export function readMandate(order: Order): Mandate | undefined {
   if (order.task !== 'mandate' || order.state !== 'SUCCEEDED' || order.closedAt === undefined)
     return undefined;
-  const terms = readMandateTerms(order.input);
+  const terms = parseMandateTerms(order.input);
   if (terms === undefined) return undefined;
   return {
     id: order.id,

@@ -5,7 +5,7 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import type { SystemViewer } from '../orders/ports.ts';
-import { canSee, filterVisibleIds, type PersonViewer } from '../orders/visibility.ts';
+import { canSee, filterVisibleOrderIds, type PersonViewer } from '../orders/visibility.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
 import {
   decideRenewal,
@@ -32,32 +32,32 @@ export interface MandateStatus extends ActiveMandate {
   /** Reserved for orders without a known result, in minor units. */
   readonly reserved: bigint;
   /** Names to be renewed within 30 days, soonest first. */
-  readonly upcoming: readonly MandateName[];
+  readonly upcomingNames: readonly MandateName[];
   /** Acts of the last 30 days, latest first. */
   readonly acts: readonly MandateAct[];
 }
 
 const SHOWN_DAYS = 30;
 /** Maximum number of names read to find upcoming renewals. */
-const MAX_UPCOMING = 1_000;
+const MAX_UPCOMING_NAMES = 1_000;
 
 /** The active mandates that a person may see, oldest first, and the number of other active mandates. */
 export async function loadMandateStatuses(
   deps: OrdersContext,
   viewer: PersonViewer,
-): Promise<{ readonly shown: readonly MandateStatus[]; readonly hidden: number }> {
+): Promise<{ readonly statuses: readonly MandateStatus[]; readonly hiddenCount: number }> {
   const now = deps.now();
   const activeMandates = await loadActiveMandates(deps, 'system');
   const ids = activeMandates.map(({ order }) => order.id);
-  const visibleIds = await filterVisibleIds(deps, viewer, ids);
+  const visibleIds = await filterVisibleOrderIds(deps, viewer, ids);
   const visibleMandates = activeMandates.filter(({ order }) => visibleIds.has(order.id));
-  const hidden = activeMandates.length - visibleMandates.length;
-  if (visibleMandates.length === 0) return { shown: [], hidden };
-  const upcoming = await findUpcomingNames(
+  const hiddenCount = activeMandates.length - visibleMandates.length;
+  if (visibleMandates.length === 0) return { statuses: [], hiddenCount };
+  const upcomingByMandate = await findUpcomingNames(
     deps,
     activeMandates.map(({ mandate }) => mandate),
   );
-  const shown = await Promise.all(
+  const statuses = await Promise.all(
     visibleMandates.map(async ({ order, mandate }): Promise<MandateStatus> => {
       const { from, until, period } = getPeriodBounds(mandate.terms.span, getUtcDay(now));
       const [spent, acts, history] = await Promise.all([
@@ -65,20 +65,28 @@ export async function loadMandateStatuses(
         deps.mandates.listActs(mandate.id, new Date(now.getTime() - SHOWN_DAYS * DAY_MS)),
         deps.store.loadHistory(order.id, 'system'),
       ]);
-      return { order, mandate, history, period, ...spent, acts, upcoming: upcoming.get(mandate.id) ?? [] };
+      return {
+        order,
+        mandate,
+        history,
+        period,
+        ...spent,
+        acts,
+        upcomingNames: upcomingByMandate.get(mandate.id) ?? [],
+      };
     }),
   );
-  return { shown, hidden };
+  return { statuses, hiddenCount };
 }
 
 /** The month or year that contains a day. `until` is the first day after the period. */
 export function getPeriodBounds(span: BudgetSpan, day: string) {
   const period = getPeriod(span, day);
   const from = span === 'month' ? `${period}-01` : `${period}-01-01`;
-  const next = new Date(from);
-  if (span === 'month') next.setUTCMonth(next.getUTCMonth() + 1);
-  else next.setUTCFullYear(next.getUTCFullYear() + 1);
-  return { period, from, until: getUtcDay(next) };
+  const end = new Date(from);
+  if (span === 'month') end.setUTCMonth(end.getUTCMonth() + 1);
+  else end.setUTCFullYear(end.getUTCFullYear() + 1);
+  return { period, from, until: getUtcDay(end) };
 }
 
 /** The names that each mandate will renew within 30 days. */
@@ -87,32 +95,36 @@ async function findUpcomingNames(
   mandates: readonly Mandate[],
 ): Promise<ReadonlyMap<string, readonly MandateName[]>> {
   const now = deps.now();
-  const notice = Math.max(...mandates.map(({ terms }) => terms.notice));
-  const until = new Date(now.getTime() + (SHOWN_DAYS + notice) * DAY_MS);
-  const names = await deps.mandates.listDue(now, until, undefined, MAX_UPCOMING);
-  const affectedTags = await deps.loadAffectedTags(names.map(({ name }) => name));
-  return groupUpcomingNames(mandates, names, affectedTags, now);
+  const maxNoticeDays = Math.max(...mandates.map(({ terms }) => terms.notice));
+  const until = new Date(now.getTime() + (SHOWN_DAYS + maxNoticeDays) * DAY_MS);
+  const names = await deps.mandates.listDueNames(now, until, undefined, MAX_UPCOMING_NAMES);
+  const affectedTagsByName = await deps.loadAffectedTags(names.map(({ name }) => name));
+  return groupUpcomingNames(mandates, names, affectedTagsByName, now);
 }
 
-/** @param affectedTags by name */
 export function groupUpcomingNames(
   mandates: readonly Mandate[],
   names: readonly MandateName[],
-  affectedTags: ReadonlyMap<string, readonly string[]>,
+  affectedTagsByName: ReadonlyMap<string, readonly string[]>,
   now: Date,
 ): ReadonlyMap<string, readonly MandateName[]> {
   const namesByMandate = new Map<string, MandateName[]>();
   for (const name of names) {
-    const mandatesInTime = mandates.filter((mandate) => willActInTime(mandate, name, now));
-    const mandate = findApplicableMandate(mandatesInTime, name.name, affectedTags.get(name.name) ?? [], now);
-    const actsAt = name.expiresAt.getTime() - (mandate?.terms.notice ?? 0) * DAY_MS;
-    if (mandate === undefined || actsAt > now.getTime() + SHOWN_DAYS * DAY_MS) continue;
+    const mandatesActingInTime = mandates.filter((mandate) => willActInTime(mandate, name, now));
+    const mandate = findApplicableMandate(
+      mandatesActingInTime,
+      name.name,
+      affectedTagsByName.get(name.name) ?? [],
+      now,
+    );
+    const actionTime = name.expiresAt.getTime() - (mandate?.terms.notice ?? 0) * DAY_MS;
+    if (mandate === undefined || actionTime > now.getTime() + SHOWN_DAYS * DAY_MS) continue;
     namesByMandate.set(mandate.id, [...(namesByMandate.get(mandate.id) ?? []), name]);
   }
   return namesByMandate;
 }
 
-/** Without a domain service, mandates renew nothing. */
+/** Active mandates; none without a domain service, because nothing can be renewed. */
 async function loadActingMandates(
   deps: OrdersContext,
   viewer: SystemViewer,
@@ -134,13 +146,18 @@ async function findCoveringMandates(
   const now = deps.now();
   const mandates = await loadActingMandates(deps, viewer);
   if (mandates.length === 0) return new Map();
-  const affectedTags = await deps.loadAffectedTags(names.map(({ name }) => name));
+  const affectedTagsByName = await deps.loadAffectedTags(names.map(({ name }) => name));
   return new Map(
     names.flatMap(({ name, expiresAt }) => {
-      const mandatesInTime = mandates
+      const mandatesActingInTime = mandates
         .map(({ mandate }) => mandate)
         .filter((mandate) => expiresAt === undefined || willActInTime(mandate, { name, expiresAt }, now));
-      const applicable = findApplicableMandate(mandatesInTime, name, affectedTags.get(name) ?? [], now);
+      const applicable = findApplicableMandate(
+        mandatesActingInTime,
+        name,
+        affectedTagsByName.get(name) ?? [],
+        now,
+      );
       const activeMandate = mandates.find(({ mandate }) => mandate === applicable);
       return activeMandate === undefined ? [] : [[name, activeMandate] as const];
     }),
@@ -151,13 +168,13 @@ async function findCoveringMandates(
 export interface MandatePreview {
   readonly names: readonly string[];
   /** The price of renewing all names for one year, at the prices of a year ago. */
-  readonly lastYear: OrderCost | undefined;
+  readonly costAYearAgo: OrderCost | undefined;
   /** The price of renewing all names for one year, at today's prices. */
-  readonly nextYear: OrderCost | undefined;
+  readonly costToday: OrderCost | undefined;
   /** Names that the mandate wouldn't renew now, each with the reason. */
   readonly heldNames: readonly { readonly name: string; readonly holdReason: HoldReason }[];
   /** Names for which an older mandate applies. */
-  readonly coveredByOthers: readonly string[];
+  readonly namesCoveredByOthers: readonly string[];
 }
 
 export async function loadPreview(
@@ -167,7 +184,7 @@ export async function loadPreview(
 ): Promise<MandatePreview> {
   const now = deps.now();
   const names = await deps.mandates.findMatchingNames(terms.mandate_names);
-  const [watched, lastYear, nextYear, mandateByName] = await Promise.all([
+  const [watchedNames, costAYearAgo, costToday, mandateByName] = await Promise.all([
     deps.mandates.findMany(names),
     deps.priceRenewals(names, getUtcDay(new Date(now.getTime() - 365 * DAY_MS))),
     deps.priceRenewals(names, getUtcDay(now)),
@@ -177,20 +194,22 @@ export async function loadPreview(
       'system',
     ),
   ]);
-  const nothingUsed: UsedAmounts = { byDay: [], countOn: () => 0 };
-  const watchedByName = new Map(watched.map((name) => [name.name, name]));
+  const nothingUsed: UsedAmounts = { amountsByDay: [], countOrdersOn: () => 0 };
+  const watchedByName = new Map(watchedNames.map((name) => [name.name, name]));
   return {
     names,
-    lastYear,
-    nextYear,
+    costAYearAgo,
+    costToday,
     heldNames: names.flatMap((name, index) => {
-      const amount = nextYear.names[index]?.quote?.amount;
+      const amount = costToday.names[index]?.quote?.amount;
       const holdReason =
         findExceededLimit(terms, amount, getUtcDay(now), nothingUsed) ??
         (watchedByName.get(name)?.isDateCertain ? undefined : 'date_in_doubt');
       return holdReason === undefined ? [] : [{ name, holdReason }];
     }),
-    coveredByOthers: names.filter((name) => (mandateByName.get(name)?.mandate.id ?? order.id) !== order.id),
+    namesCoveredByOthers: names.filter(
+      (name) => (mandateByName.get(name)?.mandate.id ?? order.id) !== order.id,
+    ),
   };
 }
 
@@ -223,11 +242,15 @@ export async function findCoveringMandate(
   viewer: PersonViewer,
 ): Promise<CoveringMandate | undefined> {
   const expiresAt = (await deps.mandates.find(name))?.expiresAt;
-  const mandateInTime = (await findCoveringMandates(deps, [{ name, expiresAt }], 'system')).get(name);
-  const activeMandate = mandateInTime ?? (await findCoveringMandates(deps, [{ name }], 'system')).get(name);
+  const mandateActingInTime = (await findCoveringMandates(deps, [{ name, expiresAt }], 'system')).get(name);
+  const activeMandate =
+    mandateActingInTime ?? (await findCoveringMandates(deps, [{ name }], 'system')).get(name);
   if (activeMandate === undefined) return undefined;
   const isVisible = await canSee(deps, activeMandate.order, viewer);
-  return { mandate: isVisible ? activeMandate : undefined, endsBeforeRenewal: mandateInTime === undefined };
+  return {
+    mandate: isVisible ? activeMandate : undefined,
+    endsBeforeRenewal: mandateActingInTime === undefined,
+  };
 }
 
 /** Active mandates that a person requested or approved. */
@@ -241,44 +264,49 @@ export async function findMandatesByPerson(
   );
 }
 
-/** The future of names if no one acts. */
+/** The consequences for names if no one acts. */
 export interface RenewalForecast {
   /** When mandates will renew names, by name. */
-  readonly renewals: ReadonlyMap<string, Date>;
+  readonly renewalTimes: ReadonlyMap<string, Date>;
   /** Names that will be lost: without an owner, a mandate or a renewal order. */
-  readonly uncovered: readonly string[];
+  readonly uncoveredNames: readonly string[];
 }
 
 export async function loadRenewalForecast(
   deps: OrdersContext,
-  watched: readonly (ExpiringName & { readonly owner?: string | undefined })[],
+  watchedNames: readonly (ExpiringName & { readonly owner?: string | undefined })[],
   viewer: SystemViewer,
 ): Promise<RenewalForecast> {
-  const plannedTimes = await planRenewals(deps, await findCoveringMandates(deps, watched, viewer));
-  // Read after planning, which leaves out names with an order: a mandate may have just ordered one.
-  const openOrderIds = await deps.store.findOpenOrders(
+  const plannedTimes = await planSendTimes(deps, await findCoveringMandates(deps, watchedNames, viewer));
+  // Loaded after planning, because planning skips names with an open order, and one may be new.
+  const openOrderIdByName = await deps.store.findOpenOrders(
     'renew',
-    watched.map(({ name }) => name),
+    watchedNames.map(({ name }) => name),
   );
-  const sendTimes = new Map([...plannedTimes, ...(await loadScheduledRenewals(deps, openOrderIds, viewer))]);
-  const renewals = new Map<string, Date>();
+  const sendTimes = new Map([
+    ...plannedTimes,
+    ...(await loadScheduledSendTimes(deps, openOrderIdByName, viewer)),
+  ]);
+  const renewalTimes = new Map<string, Date>();
   for (const { name, expiresAt } of await deps.mandates.findMany([...sendTimes.keys()])) {
     const sendAt = sendTimes.get(name);
-    if (sendAt !== undefined && sendAt < expiresAt) renewals.set(name, sendAt);
+    if (sendAt !== undefined && sendAt < expiresAt) renewalTimes.set(name, sendAt);
   }
-  const uncovered = watched.filter(
-    ({ name, owner }) => owner === undefined && !renewals.has(name) && !openOrderIds.has(name),
+  const uncovered = watchedNames.filter(
+    ({ name, owner }) => owner === undefined && !renewalTimes.has(name) && !openOrderIdByName.has(name),
   );
-  return { renewals, uncovered: uncovered.map(({ name }) => name) };
+  return { renewalTimes, uncoveredNames: uncovered.map(({ name }) => name) };
 }
 
-/** When mandates' existing orders will be sent, by name. @param openOrderIds by name */
-async function loadScheduledRenewals(
+/** When mandates' existing orders will be sent, by name. */
+async function loadScheduledSendTimes(
   { store, now }: OrdersContext,
-  openOrderIds: ReadonlyMap<string, string>,
+  openOrderIdByName: ReadonlyMap<string, string>,
   viewer: SystemViewer,
 ): Promise<readonly (readonly [string, Date])[]> {
-  const orders = await Promise.all([...new Set(openOrderIds.values())].map((id) => store.load(id, viewer)));
+  const orders = await Promise.all(
+    [...new Set(openOrderIdByName.values())].map((id) => store.load(id, viewer)),
+  );
   return orders.flatMap((order) => {
     if (order?.mandate === undefined || !(order.state === 'APPROVED' || order.state === 'EXECUTING'))
       return [];
@@ -288,34 +316,37 @@ async function loadScheduledRenewals(
 }
 
 /** When mandates will renew names that have no order yet, by name. */
-async function planRenewals(
+async function planSendTimes(
   deps: OrdersContext,
   mandateByName: ReadonlyMap<string, ActiveMandate>,
 ): Promise<readonly (readonly [string, Date])[]> {
   const now = deps.now().getTime();
   const usedByMandate = new Map<string, UsedAmounts>();
   const sendTimes: [string, Date][] = [];
-  for (const name of await deps.mandates.filterUpcoming([...mandateByName.keys()])) {
+  for (const name of await deps.mandates.filterUnhandledNames([...mandateByName.keys()])) {
     const activeMandate = mandateByName.get(name.name);
     if (activeMandate === undefined) continue;
     const { mandate } = activeMandate;
-    // Read before the name's open order, so that an order that is created now isn't counted twice.
-    const used = usedByMandate.get(mandate.id) ?? (await deps.mandates.loadUsedAmounts(mandate.id));
-    const loaded = await loadRenewal(deps, activeMandate.order, name);
-    if (loaded === undefined || loaded.hasOpenOrder) continue;
-    const actsAt = Math.max(name.expiresAt.getTime() - mandate.terms.notice * DAY_MS, now);
-    const plan = decideRenewal(mandate, loaded.facts, used, new Date(actsAt));
+    // Loaded before the name's open order, so that an order created in the meantime isn't counted twice.
+    const usedAmounts = usedByMandate.get(mandate.id) ?? (await deps.mandates.loadUsedAmounts(mandate.id));
+    const renewal = await loadRenewal(deps, activeMandate.order, name);
+    if (renewal === undefined || renewal.hasOpenOrder) continue;
+    const actionTime = Math.max(name.expiresAt.getTime() - mandate.terms.notice * DAY_MS, now);
+    const plan = decideRenewal(mandate, renewal.facts, usedAmounts, new Date(actionTime));
     if (typeof plan === 'string') continue;
-    if ((await loadReservation(deps, name.name, loaded, plan.day)) === undefined) continue;
-    usedByMandate.set(mandate.id, addPlan(used, plan));
+    if ((await loadReservation(deps, name.name, renewal, plan.day)) === undefined) continue;
+    usedByMandate.set(mandate.id, addPlannedAmount(usedAmounts, plan));
     sendTimes.push([name.name, plan.sendAfter]);
   }
   return sendTimes;
 }
 
-export function addPlan({ byDay, countOn }: UsedAmounts, { day, amount }: SendPlan): UsedAmounts {
+export function addPlannedAmount(
+  { amountsByDay, countOrdersOn }: UsedAmounts,
+  { day, amount }: SendPlan,
+): UsedAmounts {
   return {
-    byDay: [...byDay, { day, minor: BigInt(amount.minor) }],
-    countOn: (otherDay) => countOn(otherDay) + (otherDay === day ? 1 : 0),
+    amountsByDay: [...amountsByDay, { day, minor: BigInt(amount.minor) }],
+    countOrdersOn: (otherDay) => countOrdersOn(otherDay) + (otherDay === day ? 1 : 0),
   };
 }

@@ -48,30 +48,30 @@ export interface MandateStore {
    * Names that expire between two dates, aren't marked to lapse, and have no act for that expiry date, soonest first.
    * @param after the last name of the previous page
    */
-  listDue(
+  listDueNames(
     from: Date,
     until: Date,
     after: Pick<MandateName, 'expiresAt' | 'name'> | undefined,
     limit: number,
   ): Promise<readonly MandateName[]>;
   /** Filters out names that are marked to lapse or have an act for their expiry date. Sorted soonest first. */
-  filterUpcoming(names: readonly string[]): Promise<readonly MandateName[]>;
+  filterUnhandledNames(names: readonly string[]): Promise<readonly MandateName[]>;
   find(name: string): Promise<MandateName | undefined>;
   /** Omits names that aren't watched or have no expiry date. */
   findMany(names: readonly string[]): Promise<readonly MandateName[]>;
   /** Watched names that match any of the patterns and aren't marked to lapse, sorted. */
   findMatchingNames(patterns: readonly string[]): Promise<readonly string[]>;
   loadUsedAmounts(mandateId: string, omittedOrderId?: string): Promise<UsedAmounts>;
-  findLatestAccount(name: string): Promise<string | undefined>;
+  findLatestAccountId(name: string): Promise<string | undefined>;
   /**
    * Saves a mandate's renewal order, reserves the amount in the budgets and limits, and queues the notification, all in
    * one transaction.
    */
   saveOrder(act: NewAct, creation: OrderCreation): Promise<ActOutcome>;
   /** Records that a mandate doesn't renew a name, and queues the notification. */
-  saveHeld(act: NewAct, holdReason: HoldReason): Promise<ActOutcome>;
+  saveHold(act: NewAct, holdReason: HoldReason): Promise<ActOutcome>;
   /** Replaces a mandate's renewal order with a regular order. @returns false if the order was already held */
-  hold(orderId: string, holdReason: HoldReason, at: Date): Promise<boolean>;
+  holdOrder(orderId: string, holdReason: HoldReason, at: Date): Promise<boolean>;
   /** Held names whose regular order is due, longest overdue first. */
   listDueForRegularOrder(now: Date, limit: number): Promise<readonly MandateAct[]>;
   /** Schedules another attempt to create a regular order. The delay doubles each time. */
@@ -94,12 +94,12 @@ export interface MandateStore {
   /** Acts that belong in a day's message, posted or not. */
   listActsOfDay(day: string): Promise<readonly MandateAct[]>;
   /** Records that acts were announced in a message. */
-  recordAnnounced(
+  recordAnnouncement(
     actIds: readonly string[],
     at: Date,
     message: { readonly channelId: string; readonly ts: string },
   ): Promise<void>;
   /** Queues an update of the message that announces an order. */
-  requestUpdate(orderId: string, at: Date): Promise<void>;
-  listInProgressIds(mandateId: string): Promise<readonly string[]>;
+  requestMessageUpdate(orderId: string, at: Date): Promise<void>;
+  listInProgressOrderIds(mandateId: string): Promise<readonly string[]>;
 }

@@ -3,7 +3,7 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { OrderRequest } from '../orders/request-context.ts';
 import { type RequestOutcome, requestOrder } from '../orders/request-order.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
-import { type MandateIssue, readTerms, type TermsInput } from './terms.ts';
+import { type MandateIssue, parseTerms, type TermsInput } from './terms.ts';
 
 export interface MandateRequest
   extends Pick<
@@ -24,22 +24,30 @@ export async function requestMandate(
   deps: OrdersContext,
   { terms, account, ...request }: MandateRequest,
 ): Promise<MandateRequestOutcome> {
-  const parsed = readTerms(terms, deps.ruleFacts.currency, getUtcDay(deps.now()));
-  const issues: MandateIssue[] = parsed.ok
-    ? await findUnmatchedPatterns(deps, parsed.terms.mandate_names)
-    : [...parsed.issues];
+  const parsedTerms = parseTerms(terms, deps.ruleFacts.currency, getUtcDay(deps.now()));
+  const issues: MandateIssue[] = parsedTerms.ok
+    ? await findUnmatchedPatterns(deps, parsedTerms.terms.mandate_names)
+    : [...parsedTerms.issues];
   if (account === undefined) issues.push({ field: 'account', code: 'no_account' });
   else if (isDemoContext(account.context)) issues.push({ field: 'account', code: 'demo_account' });
-  if (!parsed.ok || issues.length > 0) return { kind: 'invalid_terms', issues };
-  return requestOrder(deps, { ...request, task: 'mandate', input: parsed.terms, secret: undefined, account });
+  if (!parsedTerms.ok || issues.length > 0) return { kind: 'invalid_terms', issues };
+  return requestOrder(deps, {
+    ...request,
+    task: 'mandate',
+    input: parsedTerms.terms,
+    secret: undefined,
+    account,
+  });
 }
 
 async function findUnmatchedPatterns(
   { ruleFacts }: OrdersContext,
   patterns: readonly string[],
 ): Promise<MandateIssue[]> {
-  const matches = await Promise.all(patterns.map((pattern) => ruleFacts.findMatchingNames([pattern])));
-  return patterns.flatMap((given, index) =>
-    matches[index]?.length === 0 ? [{ field: 'mandate_names', code: 'matches_nothing', given }] : [],
+  const matchingNames = await Promise.all(patterns.map((pattern) => ruleFacts.findMatchingNames([pattern])));
+  return patterns.flatMap((pattern, index) =>
+    matchingNames[index]?.length === 0
+      ? [{ field: 'mandate_names', code: 'matches_nothing', pattern: pattern }]
+      : [],
   );
 }

@@ -33,12 +33,12 @@ const MAX_HELD_NAMES = 500;
  * @throws {AggregateError} after everything was attempted
  */
 export async function runMandates(deps: OrdersContext): Promise<void> {
-  const maintained = await settleEach(await loadStartedMandates(deps.store, 'system'), (order) =>
+  const maintenance = await settleEach(await loadStartedMandates(deps.store, 'system'), (order) =>
     maintainMandate(deps, order),
   );
-  if (deps.serviceEndpoints.jsonUrl === undefined) return throwIfAny(maintained.errors);
-  const renewed = await renewDueNames(deps, dropMissing(maintained.results));
-  throwIfAny([...maintained.errors, ...renewed.errors, ...(await requestRegularOrders(deps))]);
+  if (deps.serviceEndpoints.jsonUrl === undefined) return throwIfAny(maintenance.errors);
+  const renewalErrors = await renewDueNames(deps, dropMissing(maintenance.results));
+  throwIfAny([...maintenance.errors, ...renewalErrors, ...(await requestRegularOrders(deps))]);
 }
 
 async function requestRegularOrders(deps: OrdersContext): Promise<readonly unknown[]> {
@@ -53,7 +53,7 @@ async function requestRegularOrders(deps: OrdersContext): Promise<readonly unkno
   });
   const delayedCount = await deps.mandates.countDelayedOrders();
   return delayedCount > errors.length
-    ? [...errors, new Error(`creating regular orders failed before for ${delayedCount} held names`)]
+    ? [...errors, new Error(`regular orders for ${delayedCount} held names couldn't be created yet`)]
     : errors;
 }
 
@@ -73,29 +73,35 @@ async function maintainMandate(deps: OrdersContext, order: Order): Promise<Activ
 
 async function renewDueNames(deps: OrdersContext, activeMandates: readonly ActiveMandate[]) {
   const errors: unknown[] = [];
-  if (activeMandates.length === 0) return { errors };
+  if (activeMandates.length === 0) return errors;
   const mandates = activeMandates.map(({ mandate }) => mandate);
   const now = deps.now();
   const from = new Date(now.getTime() - MAX_GRACE_DAYS * DAY_MS);
   const until = new Date(now.getTime() + MAX_NOTICE_DAYS * DAY_MS);
-  let lastRead: MandateName | undefined;
+  let lastReadName: MandateName | undefined;
   for (;;) {
-    const page: readonly MandateName[] = await deps.mandates.listDue(from, until, lastRead, PAGE_SIZE);
+    const page: readonly MandateName[] = await deps.mandates.listDueNames(
+      from,
+      until,
+      lastReadName,
+      PAGE_SIZE,
+    );
     const affectedTags = await deps.loadAffectedTags(page.map(({ name }) => name));
     for (const name of page) {
       const mandate = findApplicableMandate(mandates, name.name, affectedTags.get(name.name) ?? [], now);
-      const match = activeMandates.find((candidate) => candidate.mandate === mandate);
-      if (match === undefined || !isRenewalDue(match.mandate, toNameExpiry(name), now)) continue;
-      await renewName(deps, match, name).catch((err: unknown) => {
+      const matchingMandate = activeMandates.find((candidate) => candidate.mandate === mandate);
+      if (matchingMandate === undefined || !isRenewalDue(matchingMandate.mandate, toNameExpiry(name), now))
+        continue;
+      await renewName(deps, matchingMandate, name).catch((err: unknown) => {
         errors.push(err);
         deps.log.error(
-          { err, mandateId: match.mandate.id, name: name.name },
+          { err, mandateId: matchingMandate.mandate.id, name: name.name },
           'renewing a name under its mandate failed',
         );
       });
     }
-    if (page.length < PAGE_SIZE) return { errors };
-    lastRead = page.at(-1);
+    if (page.length < PAGE_SIZE) return errors;
+    lastReadName = page.at(-1);
   }
 }
 
@@ -104,12 +110,12 @@ async function renewName(
   { order, mandate }: ActiveMandate,
   name: MandateName,
 ): Promise<void> {
-  const loaded = await loadRenewal(deps, order, name);
-  // The decision waits while another order is open or Slack can't look up people.
-  if (loaded === undefined || loaded.hasOpenOrder) return;
+  const renewal = await loadRenewal(deps, order, name);
+  // Decide in a later run if another order is open or Slack can't look up people.
+  if (renewal === undefined || renewal.hasOpenOrder) return;
   const now = deps.now();
-  const used = await deps.mandates.loadUsedAmounts(mandate.id);
-  const plan = decideRenewal(mandate, loaded.facts, used, now);
+  const usedAmounts = await deps.mandates.loadUsedAmounts(mandate.id);
+  const plan = decideRenewal(mandate, renewal.facts, usedAmounts, now);
   // Another mandate may cover the name later, so no act is saved.
   if (plan === 'mandate_ended') return;
   const act = {
@@ -117,11 +123,11 @@ async function renewName(
     expiresAt: name.expiresAt,
     mandateId: mandate.id,
     at: now,
-    amount: loaded.facts.amount,
+    amount: renewal.facts.amount,
   };
   const holdReason =
-    typeof plan === 'string' ? plan : await createRenewalOrder(deps, { order, name, loaded, plan });
-  if (holdReason !== undefined) await deps.mandates.saveHeld(act, holdReason);
+    typeof plan === 'string' ? plan : await createRenewalOrder(deps, { order, name, loaded: renewal, plan });
+  if (holdReason !== undefined) await deps.mandates.saveHold(act, holdReason);
 }
 
 interface PlannedRenewal {
@@ -135,35 +141,35 @@ async function createRenewalOrder(
   deps: OrdersContext,
   planned: PlannedRenewal,
 ): Promise<HoldReason | undefined> {
-  const { order: mandate, name, loaded, plan } = planned;
-  const reservation = await loadReservation(deps, name.name, loaded, plan.day);
+  const { order: mandate, name, loaded: renewal, plan } = planned;
+  const reservation = await loadReservation(deps, name.name, renewal, plan.day);
   if (reservation === undefined) return 'budget_empty';
   const account = await deps.findAccount(mandate.account.id);
   if (account === undefined) return 'account_gone';
   const request: OrderRequest & { account: Account } = {
     ...(await buildRenewalRequest(deps, mandate, name.name)),
     account,
-    mandate: { id: mandate.id },
+    mandateOrder: { id: mandate.id },
     sendAfter: plan.sendAfter,
     // Random, because an act's order can be stopped and created again.
     deliveryId: `mandate:${randomUUID()}`,
   };
-  const checked = checkRequest(deps.listInterfaces(account), request);
-  if (checked.kind !== 'checked') return 'account_gone';
+  const checkedRequest = checkRequest(deps.listInterfaces(account), request);
+  if (checkedRequest.kind !== 'checked') return 'account_gone';
   const now = deps.now();
-  const created = buildOrder(
+  const creation = buildOrder(
     {
-      ...{ now, id: generateOrderId(), request, account, checked, schedule: undefined },
-      evaluated: loaded.evaluated,
-      price: loaded.cost,
+      ...{ now, id: generateOrderId(), request, account, checked: checkedRequest, schedule: undefined },
+      evaluated: renewal.evaluatedOrder,
+      price: renewal.cost,
       firstExpiry: name.expiresAt,
-      budgets: { price: loaded.cost, exceeded: [], reservation },
+      budgets: { price: renewal.cost, exceeded: [], reservation },
       secrets: NO_SECRETS,
       serviceEndpoints: deps.serviceEndpoints,
     },
     { state: 'APPROVED', deadlines: { expiresAt: toNameExpiry(name).renewableUntil } },
   );
-  if ('issue' in created) return 'account_gone';
+  if ('issue' in creation) return 'account_gone';
   const act = {
     name: name.name,
     expiresAt: name.expiresAt,
@@ -171,13 +177,13 @@ async function createRenewalOrder(
     at: now,
     amount: plan.amount,
   };
-  await deps.mandates.saveOrder(act, { order: created.order, log: [created.entry], reservation });
+  await deps.mandates.saveOrder(act, { order: creation.order, log: [creation.logEntry], reservation });
   // If a limit was exceeded, or another order was saved first, the next run decides again.
   return undefined;
 }
 
 /**
- * Builds a renewal request in the name of the mandate's requester. Notifications go to the reminders channel or, if
+ * Builds a renewal request on behalf of the mandate's requester. Notifications go to the reminders channel or, if
  * there is none, to the channel where the mandate was requested.
  */
 async function buildRenewalRequest({ loadSettings }: OrdersContext, mandate: Order, name: string) {
@@ -188,14 +194,15 @@ async function buildRenewalRequest({ loadSettings }: OrdersContext, mandate: Ord
 
 /** Requests a regular order for a held name. */
 async function requestRegularOrder(deps: OrdersContext, act: MandateAct): Promise<void> {
-  const mandate = await deps.store.load(act.mandateId, 'system');
-  if (mandate === undefined) return;
+  const mandateOrder = await deps.store.load(act.mandateId, 'system');
+  if (mandateOrder === undefined) return;
   const account =
-    (await deps.findAccount(mandate.account.id)) ?? (await deps.findDefaultAccount(mandate.requesterId));
+    (await deps.findAccount(mandateOrder.account.id)) ??
+    (await deps.findDefaultAccount(mandateOrder.requesterId));
   const outcome = await requestOrder(deps, {
-    ...(await buildRenewalRequest(deps, mandate, act.name)),
+    ...(await buildRenewalRequest(deps, mandateOrder, act.name)),
     account,
-    isHeld: true,
+    isHeldByMandate: true,
     deliveryId: `mandate-held:${act.id}`,
   });
   const hasOrder = outcome.kind === 'accepted' || outcome.kind === 'already_open';

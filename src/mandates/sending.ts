@@ -6,7 +6,7 @@ import type { FinalCheckRows, MandateUse } from '../orders/ports.ts';
 import { verifyStatement } from '../orders/statement.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
-import { type DueFacts, decideSend, findSendHoldReason, type SendDecision } from './acting.ts';
+import { type DueOrderFacts, decideSend, findSendHoldReason, type SendDecision } from './acting.ts';
 import type { HoldReason } from './codes.ts';
 import { buildRenewal, loadRenewal, loadReservation } from './facts.ts';
 import { readMandate } from './mandate.ts';
@@ -16,41 +16,42 @@ import { readMandate } from './mandate.ts';
  * in the transaction that marks the order as sent.
  */
 
-/** Whether a mandate's order may be sent now. If so, with the checks to repeat when it is marked as sent. */
+/** Whether a mandate's order may be sent now, and the checks to repeat when the order is marked as sent. */
 export type SendingClearance =
-  | (Extract<SendDecision, { kind: 'clear' }> & { readonly sending: MandateUse })
+  | (Extract<SendDecision, { kind: 'clear' }> & { readonly mandateUse: MandateUse })
   | Exclude<SendDecision, { kind: 'clear' }>;
 
 export async function checkClearance(deps: OrdersContext, order: Order): Promise<SendingClearance> {
   const now = deps.now();
-  const loaded = await loadDueFacts(deps, order, now);
-  if (!('facts' in loaded)) return loaded;
-  const { facts, reservation, signedMandate } = loaded;
+  const loadedFacts = await loadDueFacts(deps, order, now);
+  if (!('facts' in loadedFacts)) return loadedFacts;
+  const { facts, reservation, signedMandate } = loadedFacts;
   const clearance = decideSend(facts, now);
   if (clearance.kind !== 'clear') return clearance;
   if (reservation === undefined) return { kind: 'held', code: 'budget_empty' };
   return {
     kind: 'clear',
-    sending: { reservation, signedMandate, check: createFinalCheck(deps, reservation.day) },
+    mandateUse: { reservation, signedMandate, check: createFinalCheck(deps, reservation.day) },
   };
 }
 
 /** All facts about a due order, or the decision if some can't be loaded. */
 async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
-  const held = (code: HoldReason) => ({ kind: 'held', code }) as const;
+  const createHold = (code: HoldReason) => ({ kind: 'held', code }) as const;
   const [item] = order.items;
   const [act, mandateOrder] = await Promise.all([
     deps.mandates.findByOrder(order.id),
     order.mandate === undefined ? undefined : deps.store.load(order.mandate.id, 'system'),
   ]);
-  if (item === undefined || act === undefined || mandateOrder === undefined) return held('mandate_ended');
+  if (item === undefined || act === undefined || mandateOrder === undefined)
+    return createHold('mandate_ended');
   const name = await deps.mandates.find(item.name);
-  if (name === undefined || !isMandateRenewal(mandateOrder, order, item.name)) return held('moved_out');
+  if (name === undefined || !isMandateRenewal(mandateOrder, order, item.name)) return createHold('moved_out');
   const renewal = await loadRenewal(deps, mandateOrder, name, order.id);
   if (renewal === undefined)
     return { kind: 'later', until: new Date(now.getTime() + MEMBERSHIP_RETRY_MS) } as const;
   const reservation = await loadReservation(deps, item.name, renewal, getUtcDay(now), order.id);
-  const facts: DueFacts = {
+  const facts: DueOrderFacts = {
     ...renewal.facts,
     mandate: readMandate(mandateOrder),
     isMandateUnchanged: verifyStatement(mandateOrder, deps.serviceEndpoints) !== undefined,
@@ -60,12 +61,12 @@ async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
     expiresAt: name.expiresAt,
     isLapsing: name.isLapsing,
     announcedAt: act.announcedAt,
-    used: await deps.mandates.loadUsedAmounts(mandateOrder.id, order.id),
+    usedAmounts: await deps.mandates.loadUsedAmounts(mandateOrder.id, order.id),
     fitsBudgets: reservation !== undefined,
     createdAt: act.at,
     lastLookupAt: name.lastLookupAt,
   };
-  const signedMandate = needsSignatures(renewal.evaluated.requirements) ? mandateOrder : undefined;
+  const signedMandate = needsSignatures(renewal.evaluatedOrder.requirements) ? mandateOrder : undefined;
   return { facts, reservation, signedMandate };
 }
 
@@ -93,10 +94,10 @@ function createFinalCheck({ serviceEndpoints, now }: OrdersContext, day: string)
     const mandate = mandateOrder && readMandate(mandateOrder);
     const isMandateUnchanged =
       mandateOrder !== undefined && verifyStatement(mandateOrder, serviceEndpoints) !== undefined;
-    const at = now();
+    const checkedAt = now();
     return (
-      findSendHoldReason({ ...rows, mandate, isMandateUnchanged }, at) ??
-      (getUtcDay(at) === day ? undefined : 'day_full')
+      findSendHoldReason({ ...rows, mandate, isMandateUnchanged }, checkedAt) ??
+      (getUtcDay(checkedAt) === day ? undefined : 'day_full')
     );
   };
 }

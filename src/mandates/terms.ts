@@ -67,9 +67,9 @@ export type MandateIssue = { readonly field: MandateField } & (
       readonly code:
         | AmountIssue
         | 'no_names'
-        /** A limit of zero, with which nothing could be sent. */
+        /** A limit of zero. No order could be sent. */
         | 'zero'
-        /** A total below the price of one name, with which nothing could be sent. */
+        /** A total below the maximum price of one name. */
         | 'below_max_price'
         | 'span_unknown'
         | 'invalid_date'
@@ -77,9 +77,9 @@ export type MandateIssue = { readonly field: MandateField } & (
         /** A pattern that matches every name, including future ones. */
         | 'matches_everything';
     }
-  | { readonly code: 'unreadable_pattern'; readonly given: string }
+  | { readonly code: 'unreadable_pattern'; readonly pattern: string }
   /** The pattern matches no name on the watch list. */
-  | { readonly code: 'matches_nothing'; readonly given: string }
+  | { readonly code: 'matches_nothing'; readonly pattern: string }
   /** The person has no account of their own, or the team has none. */
   | { readonly code: 'no_account' }
   /** Nothing is renewed in the demo system. */
@@ -94,18 +94,18 @@ export type TermsResult =
   | { readonly ok: false; readonly issues: readonly MandateIssue[] };
 
 /** Parses the terms and reports all issues by field. @param today in UTC, YYYY-MM-DD */
-export function readTerms(input: TermsInput, currency: string, today: string): TermsResult {
+export function parseTerms(input: TermsInput, currency: string, today: string): TermsResult {
   const issues: MandateIssue[] = [];
   const report = (issue: MandateIssue) => void issues.push(issue);
-  const patterns = readPatterns(input.mandate_names, report);
-  const maxPrice = readLimit('max_price', input.max_price, currency, report);
-  const maxTotal = readLimit('max_total', input.max_total, currency, report);
+  const patterns = parsePatterns(input.mandate_names, report);
+  const maxPrice = parseLimit('max_price', input.max_price, currency, report);
+  const maxTotal = parseLimit('max_total', input.max_total, currency, report);
   if (maxPrice !== undefined && maxTotal !== undefined && maxTotal.minor < maxPrice.minor)
     report({ field: 'max_total', code: 'below_max_price' });
   const span = BUDGET_SPANS.find((option) => option === input.span.trim());
   if (span === undefined) report({ field: 'span', code: 'span_unknown' });
-  const until = readUntil(input.until, today, report);
-  const notice = readNotice(input.notice, report);
+  const until = parseLastDay(input.until, today, report);
+  const notice = parseNotice(input.notice, report);
   const isComplete = maxPrice && maxTotal && span && until && notice;
   if (issues.length > 0 || !isComplete) return { ok: false, issues };
   return {
@@ -116,13 +116,13 @@ export function readTerms(input: TermsInput, currency: string, today: string): T
 
 type ReportIssue = (issue: MandateIssue) => void;
 
-function readPatterns(text: string, report: ReportIssue): string[] {
+function parsePatterns(text: string, report: ReportIssue): string[] {
   const field = 'mandate_names';
   const entries = text.split(/[\s,]+/).filter((entry) => entry !== '');
   if (entries.length === 0) report({ field, code: 'no_names' });
   const patterns = entries.flatMap((entry) => {
     const pattern = normalizePattern(entry);
-    if (pattern === undefined) report({ field, code: 'unreadable_pattern', given: entry });
+    if (pattern === undefined) report({ field, code: 'unreadable_pattern', pattern: entry });
     if (pattern === '*') report({ field, code: 'matches_everything' });
     return pattern ?? [];
   });
@@ -131,18 +131,18 @@ function readPatterns(text: string, report: ReportIssue): string[] {
   return distinctPatterns;
 }
 
-function readLimit(
+function parseLimit(
   field: 'max_price' | 'max_total',
   text: string,
   currency: string,
   report: ReportIssue,
 ): Amount | undefined {
-  const [, number = text, enteredCurrency] = /^(\S+)\s+([A-Za-z]{3})$/.exec(text.trim()) ?? [];
+  const [, amountText = text, enteredCurrency] = /^(\S+)\s+([A-Za-z]{3})$/.exec(text.trim()) ?? [];
   if (enteredCurrency !== undefined && enteredCurrency.toUpperCase() !== currency) {
     report({ field, code: 'wrong_currency', currency });
     return undefined;
   }
-  const parsed = parseAmount(number, currency);
+  const parsed = parseAmount(amountText, currency);
   if (!parsed.ok) {
     report({ field, code: parsed.issue });
     return undefined;
@@ -151,7 +151,7 @@ function readLimit(
   return parsed.amount;
 }
 
-function readUntil(text: string, today: string, report: ReportIssue): string | undefined {
+function parseLastDay(text: string, today: string, report: ReportIssue): string | undefined {
   const field = 'until';
   const parsed = parseEnteredDate(text);
   const day = parsed.ok ? getUtcDay(parsed.value) : undefined;
@@ -163,7 +163,7 @@ function readUntil(text: string, today: string, report: ReportIssue): string | u
   return day;
 }
 
-function readNotice(text: string, report: ReportIssue): number | undefined {
+function parseNotice(text: string, report: ReportIssue): number | undefined {
   const input = text.trim();
   if (input === '') return DEFAULT_NOTICE_DAYS;
   const days = /^\d{1,3}$/.test(input) ? Number(input) : 0;

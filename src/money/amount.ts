@@ -77,9 +77,9 @@ export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
 export function formatAmount({ currency, minor }: Amount, locale: string): string {
   const decimalCount = getCurrencyDecimals(currency) ?? 2;
   const divisor = 10n ** BigInt(decimalCount);
-  const absolute = BigInt(Math.abs(minor));
-  const fraction = String(absolute % divisor).padStart(decimalCount, '0');
-  const parts = getCurrencyFormat(locale, currency, decimalCount).formatToParts(absolute / divisor);
+  const absoluteMinor = BigInt(Math.abs(minor));
+  const fraction = String(absoluteMinor % divisor).padStart(decimalCount, '0');
+  const parts = getCurrencyFormat(locale, currency, decimalCount).formatToParts(absoluteMinor / divisor);
   const text = parts.map(({ type, value }) => (type === 'fraction' ? fraction : value)).join('');
   return minor < 0 ? `\u2212${text}` : text;
 }
@@ -94,8 +94,8 @@ const cachedFormats = new Map<string, Intl.NumberFormat>();
 /** Cached, because creating a formatter is slow. */
 function getCurrencyFormat(locale: string, currency: string, decimalCount: number): Intl.NumberFormat {
   const key = `${locale} ${currency}`;
-  const cached = cachedFormats.get(key);
-  if (cached !== undefined) return cached;
+  const cachedFormat = cachedFormats.get(key);
+  if (cachedFormat !== undefined) return cachedFormat;
   const format = new Intl.NumberFormat(locale, {
     style: 'currency',
     currency,

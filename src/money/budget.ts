@@ -53,7 +53,7 @@ export function buildReservation(
   return { teamId, day, items, agreedExcess: [], hasBudget: true };
 }
 
-/** Sums the reserved amounts that count toward a budget: those with its tag, in its currency. */
+/** Sums the reserved amounts that have the budget's tag and currency. */
 export function sumForBudget({ tag, amount: { currency } }: Budget, { items }: Reservation): bigint {
   return items.reduce((sum, { amount, tags }) => {
     const isCounted = amount?.currency === currency && (tag === undefined || tags.includes(tag));
@@ -80,7 +80,7 @@ export function computeShares(statuses: readonly BudgetStatus[], reservation: Re
     .filter(({ orderAmount }) => orderAmount > 0n);
 }
 
-/** The rest of a budget before the order. Negative if the budget is already exceeded. */
+/** The amount left in a budget before the order. Negative if the budget is already exceeded. */
 export function computeRemaining({ budget, booked, reserved }: BudgetStatus): bigint {
   return BigInt(budget.amount.minor) - booked - reserved;
 }
@@ -99,10 +99,10 @@ export type BudgetOverrun = Readonly<z.output<typeof budgetOverrunSchema>>;
 
 /** Whether an admin agreed to at least the same excess in each budget. */
 export function isExcessApproved(
-  exceeded: readonly BudgetOverrun[],
+  overruns: readonly BudgetOverrun[],
   agreedOverruns: readonly BudgetOverrun[],
 ): boolean {
-  return exceeded.every((overrun) =>
+  return overruns.every((overrun) =>
     agreedOverruns.some(
       (agreedOverrun) =>
         agreedOverrun.tag === overrun.tag &&

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { getUtcDay } from '../zones/calendar-day.ts';
 import type { Amount } from './amount.ts';
 import type { PriceStore } from './ports.ts';
-import { calculateCost, getZone, isCharged, isPricedTask, type OrderCost } from './prices.ts';
+import { calculateCost, getZone, isAlwaysCharged, isPricedTask, type OrderCost } from './prices.ts';
 
 export interface PricedOrder {
   readonly task: string;
@@ -41,7 +41,7 @@ export function createOrderPricer({
     const priceList = await prices.listForZones([...new Set(names.map(getZone))]);
     const day = getSendingDay({ sendAfter }, now());
     const cost = calculateCost(priceList, { task, names, period, periods }, day);
-    return isCharged(task) || cost.sums.length > 0 ? cost : undefined;
+    return isAlwaysCharged(task) || cost.sums.length > 0 ? cost : undefined;
   };
 }
 

@@ -45,13 +45,13 @@ export interface SpendStore {
   listPurchases(from: Date, to: Date): Promise<readonly Purchase[]>;
   /** Counts names that were sent in [from, to) and have an unknown outcome. */
   countUnknownOutcomes(from: Date, to: Date): Promise<number>;
-  /** Names that expire in [from, until), except those marked to lapse. */
+  /** Counts names that expire in [from, until), except those marked to lapse. */
   countRenewals(from: Date, until: Date, timeZone: string): Promise<readonly RenewalCount[]>;
   /**
-   * Names with neither website nor mail, except those that were deleted or are marked to lapse. Names whose lookups
-   * failed are omitted.
+   * Counts names with neither website nor mail, except those that were deleted, are marked to lapse, or have failed
+   * lookups.
    */
-  listUnused(): Promise<readonly ZoneCount[]>;
+  countUnusedNames(): Promise<readonly ZoneCount[]>;
 }
 
 /** A person's number of decisions, and how fast they were. */
@@ -65,6 +65,6 @@ export interface DecisionStatistics {
 
 export interface MoneyReportStore {
   /** Names that people decided to let lapse in [from, to). */
-  listLapsed(from: Date, to: Date): Promise<readonly string[]>;
+  listLapsedNames(from: Date, to: Date): Promise<readonly string[]>;
   listDecisionStatistics(from: Date, to: Date): Promise<readonly DecisionStatistics[]>;
 }

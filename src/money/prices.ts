@@ -4,7 +4,7 @@ import { findZoneProfile } from '../zones/rules.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 
 /**
- * The team's own price list. A price that isn't listed is unknown: the task isn't free, but it isn't refused either.
+ * The team's own price list. If no price is listed for a task, its cost is unknown, but the task is allowed.
  */
 
 /** Tasks that cost money in every zone. */
@@ -13,7 +13,7 @@ export const CHARGED_TASKS = ['create', 'transfer', 'renew', 'restore'] as const
 export const PRICED_TASKS = [...CHARGED_TASKS, 'owner-change', 'authcode'] as const;
 export type PricedTask = (typeof PRICED_TASKS)[number];
 
-/** Tasks that are priced per number of years. Others have the period 1. */
+/** Tasks whose price depends on the number of years. Others have the period 1. */
 const TASKS_WITH_PERIOD: ReadonlySet<PricedTask> = new Set<PricedTask>(['create', 'renew']);
 /** Tasks that include a registration or renewal, which costs more for premium names. */
 const PREMIUM_TASKS: ReadonlySet<PricedTask> = new Set<PricedTask>(['create', 'transfer', 'renew']);
@@ -31,7 +31,7 @@ export interface Price {
 }
 
 const amountSchema = z.object({ currency: z.string(), minor: z.int() });
-const textsSchema = z.array(z.string()).readonly();
+const stringsSchema = z.array(z.string()).readonly();
 const quoteSchema = z.object({
   amount: amountSchema,
   validFrom: z.string(),
@@ -50,11 +50,11 @@ export const storedCostSchema = z.object({
   sums: z.array(amountSchema).readonly(),
   /** The number of names without a known price, which the sums don't include. */
   unknown: z.int(),
-  /** Some name may be premium, so the sums may be too low. */
+  /** At least one name may be premium, so the sums may be too low. */
   mayCostMore: z.boolean(),
   /** The `validFrom` days of the prices, latest first. */
-  days: textsSchema,
-  sources: textsSchema,
+  days: stringsSchema,
+  sources: stringsSchema,
 });
 export type OrderCost = Readonly<z.output<typeof storedCostSchema>>;
 
@@ -63,7 +63,7 @@ export function isPricedTask(task: string): task is PricedTask {
 }
 
 /** Whether a task always costs money, so that a missing price must be mentioned. */
-export function isCharged(task: PricedTask): boolean {
+export function isAlwaysCharged(task: PricedTask): boolean {
   return CHARGED_TASKS.some((chargedTask) => chargedTask === task);
 }
 
@@ -97,9 +97,9 @@ export function isSamePrice(a: Price, b: Price): boolean {
 
 /** A new price replaces a listed one with the same zone, task, period and day. */
 export function diffPrices(list: readonly Price[], prices: readonly Price[]): readonly PriceEdit[] {
-  const listed = new Map(list.map((price) => [formatPriceKey(price), price]));
+  const listedPricesByKey = new Map(list.map((price) => [formatPriceKey(price), price]));
   return prices
-    .map((after) => ({ before: listed.get(formatPriceKey(after)), after }))
+    .map((after) => ({ before: listedPricesByKey.get(formatPriceKey(after)), after }))
     .filter(({ before, after }) => before === undefined || !isSamePrice(before, after));
 }
 
@@ -196,7 +196,7 @@ export function calculateCost(
 
 /** Whether each name has the same price in both costs, or none in both. */
 export function isSameCost(a: OrderCost, b: OrderCost): boolean {
-  const format = ({ names }: OrderCost) =>
+  const formatPrices = ({ names }: OrderCost) =>
     names.map(({ name, quote }) => `${name} ${quote?.amount.minor} ${quote?.amount.currency}`).join();
-  return format(a) === format(b);
+  return formatPrices(a) === formatPrices(b);
 }

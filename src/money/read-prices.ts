@@ -33,8 +33,8 @@ export type PriceResult =
   | { readonly ok: true; readonly price: Price }
   | { readonly ok: false; readonly issues: Readonly<Partial<Record<PriceField | 'currency', PriceIssue>>> };
 
-/** @param currency ISO 4217 code for a price that doesn't include one */
-export function readPrice(texts: PriceTexts, currency: string): PriceResult {
+/** @param currency ISO 4217 code to use if the price has no currency */
+export function parsePrice(texts: PriceTexts, currency: string): PriceResult {
   const readField = (field: keyof PriceTexts) => texts[field]?.trim() ?? '';
   const issues: Partial<Record<PriceField | 'currency', PriceIssue>> = {};
 
@@ -42,12 +42,12 @@ export function readPrice(texts: PriceTexts, currency: string): PriceResult {
   if (zone === undefined) issues.zone = 'not_a_zone';
 
   const task = readField('task').toLowerCase();
-  const isTask = isPricedTask(task);
-  if (!isTask) issues.task = 'unknown_task';
+  const isKnownTask = isPricedTask(task);
+  if (!isKnownTask) issues.task = 'unknown_task';
 
   const period = /^\d{0,3}$/.test(readField('period')) ? Number(readField('period') || 1) : 0;
   if (period < 1 || period > MAX_YEARS) issues.period = 'invalid_period';
-  else if (isTask && period > 1 && !hasPeriod(task)) issues.period = 'period_not_supported';
+  else if (isKnownTask && period > 1 && !hasPeriod(task)) issues.period = 'period_not_supported';
 
   const parsedAmount = parseAmount(readField('amount'), readField('currency').toUpperCase() || currency);
   if (!parsedAmount.ok)
@@ -61,7 +61,13 @@ export function readPrice(texts: PriceTexts, currency: string): PriceResult {
   if (source === '') issues.source = 'no_source';
   else if (source.length > MAX_SOURCE_LENGTH) issues.source = 'source_too_long';
 
-  if (zone === undefined || !isTask || !parsedAmount.ok || !parsedDate.ok || Object.keys(issues).length > 0)
+  if (
+    zone === undefined ||
+    !isKnownTask ||
+    !parsedAmount.ok ||
+    !parsedDate.ok ||
+    Object.keys(issues).length > 0
+  )
     return { ok: false, issues };
   const { amount } = parsedAmount;
   return { ok: true, price: { zone, task, period, amount, validFrom: getUtcDay(parsedDate.value), source } };
@@ -87,7 +93,7 @@ export type PricesResult =
  * Parses a CSV file with a header row. Columns are separated by commas, semicolons or tabs.
  * @returns the prices, or all issues: a single issue causes the whole file to be rejected
  */
-export async function readPrices(text: string, currency: string): Promise<PricesResult> {
+export async function parsePrices(text: string, currency: string): Promise<PricesResult> {
   const csv = await readCsv(text, { maxRows: MAX_PRICES_PER_FILE, findColumn });
   if (!csv.ok) return { ok: false, issues: [{ line: csv.issue.line, kind: 'csv', issue: csv.issue }] };
   const { header, rows } = csv;
@@ -106,10 +112,10 @@ export async function readPrices(text: string, currency: string): Promise<Prices
       continue;
     }
     const texts = Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
-    const result = readPrice(texts, currency);
+    const result = parsePrice(texts, currency);
     if (!result.ok) {
       for (const [field, issue] of Object.entries(result.issues))
-        if (isColumn(field)) issues.push({ line, kind: 'price', field, issue });
+        if (isPriceColumn(field)) issues.push({ line, kind: 'price', field, issue });
       continue;
     }
     const key = formatPriceKey(result.price);
@@ -121,16 +127,16 @@ export async function readPrices(text: string, currency: string): Promise<Prices
   return issues.length > 0 ? { ok: false, issues } : { ok: true, prices };
 }
 
-function isColumn(text: string): text is (typeof PRICE_COLUMNS)[number] {
+function isPriceColumn(text: string): text is (typeof PRICE_COLUMNS)[number] {
   return PRICE_COLUMNS.some((column) => column === text);
 }
 
 function findHeaderIssues(columns: readonly string[], { line, cells }: CsvRecord): LineIssue[] {
-  const missingFields = PRICE_FIELDS.filter((field) => field !== 'period' && !columns.includes(field));
+  const missingColumns = PRICE_FIELDS.filter((field) => field !== 'period' && !columns.includes(field));
   return [
-    ...missingFields.map((column): LineIssue => ({ line, kind: 'missing_column', column })),
+    ...missingColumns.map((column): LineIssue => ({ line, kind: 'missing_column', column })),
     ...cells
-      .filter((_, index) => !isColumn(columns[index] ?? ''))
+      .filter((_, index) => !isPriceColumn(columns[index] ?? ''))
       .map((column): LineIssue => ({ line, kind: 'unknown_column', column })),
   ];
 }

@@ -1,7 +1,7 @@
 import { groupBy } from '../lib/collections.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
-import { findQuote, getZone, isCharged, type Price, type PricedTask, type Quote } from './prices.ts';
+import { findQuote, getZone, isAlwaysCharged, type Price, type PricedTask, type Quote } from './prices.ts';
 
 /** Spending is calculated from the price list, because the service's responses contain no amounts. */
 
@@ -19,7 +19,7 @@ export interface Purchase {
 }
 
 /** The key of a line for purchases whose zone or requester the reader may not see. */
-export const CONCEALED = '';
+export const CONCEALED_KEY = '';
 
 export interface SpendSum {
   readonly nameCount: number;
@@ -62,13 +62,13 @@ export function calculateSpend(
       const day = getUtcDay(purchase.at);
       return { purchase, day, quote: findQuote(list, purchase, day) };
     })
-    .filter(({ purchase, quote }) => isCharged(purchase.task) || quote !== undefined);
+    .filter(({ purchase, quote }) => isAlwaysCharged(purchase.task) || quote !== undefined);
   type PricedPurchase = (typeof pricedPurchases)[number];
   const sumByKeys = (getKeys: (priced: PricedPurchase) => readonly string[]): SpendLine[] => {
-    const keyed = pricedPurchases.flatMap((priced) =>
+    const keyedQuotes = pricedPurchases.flatMap((priced) =>
       [...new Set(getKeys(priced))].map((key) => ({ key, quote: priced.quote })),
     );
-    return [...groupBy(keyed, ({ key }) => key)]
+    return [...groupBy(keyedQuotes, ({ key }) => key)]
       .map(([key, group]) => ({ key, ...sumPurchases(group) }))
       .sort(compareKeys);
   };
@@ -77,8 +77,8 @@ export function calculateSpend(
     total: sumPurchases(pricedPurchases),
     byMonth: sumByKey(({ day }) => day.slice(0, 7)),
     byTask: sumByKey(({ purchase }) => purchase.task),
-    byZone: sumByKey(({ purchase }) => (isConcealed(purchase) ? CONCEALED : getZone(purchase.name))),
-    byPerson: sumByKey(({ purchase }) => (isConcealed(purchase) ? CONCEALED : purchase.requesterId)),
+    byZone: sumByKey(({ purchase }) => (isConcealed(purchase) ? CONCEALED_KEY : getZone(purchase.name))),
+    byPerson: sumByKey(({ purchase }) => (isConcealed(purchase) ? CONCEALED_KEY : purchase.requesterId)),
     byMandate: sumByKeys(({ purchase: { mandate } }) => (mandate === undefined ? [] : [mandate])),
     byTag: sumByKeys(({ purchase }) => (isConcealed(purchase) ? [] : (tags.get(purchase.name) ?? []))),
   };
@@ -124,7 +124,7 @@ export interface RenewalCount extends ZoneCount {
 }
 
 /**
- * The cost of renewing each name for a year, by expiry month, at the prices of one day.
+ * Computes the cost of renewing each name for a year, by expiry month, at the prices of one day.
  * @param months YYYY-MM, including months without renewals
  * @param day YYYY-MM-DD
  */

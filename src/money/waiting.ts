@@ -21,7 +21,7 @@ export type DelayStage =
   /** The name can't be recovered. */
   | { readonly kind: 'lost' };
 
-/** The reader's time and time zone. */
+/** The current time and the time zone of the person who reads the text. */
 export interface ReaderTime {
   readonly now: Date;
   /** IANA name. */
@@ -30,7 +30,7 @@ export interface ReaderTime {
 
 /**
  * @param name in ASCII
- * @returns only the current step if the zone's periods aren't documented; nothing if the name is available again
+ * @returns only the current stage if the zone's periods aren't documented; empty if the name is available again
  */
 export function listDelayStages(
   list: readonly Price[],
@@ -41,7 +41,7 @@ export function listDelayStages(
   const zone = findZoneProfile(name);
   const { current, stages } = computeLifecycle(zone, dates, now, timeZone);
   const quoteRenewal = (day: string) => findQuote(list, { name, task: 'renew' }, day);
-  const buildRestoreStep = (day: string, until: string | undefined): DelayStage => ({
+  const buildRestoreStage = (day: string, until: string | undefined): DelayStage => ({
     ...{ kind: 'restore', until, restore: findQuote(list, { name, task: 'restore' }, day) },
     renewal: quoteRenewal(day),
   });
@@ -49,13 +49,13 @@ export function listDelayStages(
     const today = formatCalendarDay(now, timeZone);
     if (current.phase === 'pending_delete') return [{ kind: 'lost' }];
     return current.phase === 'deleted'
-      ? [buildRestoreStep(today, undefined)]
+      ? [buildRestoreStage(today, undefined)]
       : [{ kind: 'renew', until: undefined, renewal: quoteRenewal(today) }];
   }
   const remainingStages = stages.slice(stages.indexOf(current));
-  const steps = remainingStages.flatMap(({ phase, from, lastSafeDay }): DelayStage[] => {
+  const delayStages = remainingStages.flatMap(({ phase, from, lastSafeDay }): DelayStage[] => {
     const startDay = formatCalendarDay(from === undefined || from < now ? now : from, timeZone);
-    if (phase === 'redemption') return [buildRestoreStep(startDay, lastSafeDay)];
+    if (phase === 'redemption') return [buildRestoreStage(startDay, lastSafeDay)];
     if (lastSafeDay === undefined) return [];
     switch (phase) {
       case 'registered':
@@ -66,17 +66,17 @@ export function listDelayStages(
         return [];
     }
   });
-  return current.phase === 'released' ? [] : [...steps, { kind: 'lost' }];
+  return current.phase === 'released' ? [] : [...delayStages, { kind: 'lost' }];
 }
 
 /**
  * The highest cost of keeping the name: restore plus renewal or, if the name can't be restored, the renewal.
  * @returns undefined if no price is listed, or the two prices have different currencies
  */
-export function computeCostAtRisk(steps: readonly DelayStage[]): Amount | undefined {
-  const restoreStep = steps.findLast((step) => step.kind === 'restore');
-  if (restoreStep === undefined) return steps.find((step) => step.kind !== 'lost')?.renewal?.amount;
-  const { restore, renewal } = restoreStep;
+export function computeCostAtRisk(stages: readonly DelayStage[]): Amount | undefined {
+  const restoreStage = stages.findLast((step) => step.kind === 'restore');
+  if (restoreStage === undefined) return stages.find((step) => step.kind !== 'lost')?.renewal?.amount;
+  const { restore, renewal } = restoreStage;
   if (restore === undefined || renewal === undefined) return (restore ?? renewal)?.amount;
   const { currency, minor } = restore.amount;
   return renewal.amount.currency === currency ? { currency, minor: minor + renewal.amount.minor } : undefined;

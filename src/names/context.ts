@@ -53,7 +53,7 @@ export interface NamesContext extends Observers {
   /** Looks up DNS and the registry in parallel. Late answers count as missing. The result isn't stored. */
   readonly lookUpNow: (name: string, dns: DnsClient, timeoutMs: number) => Promise<Observation>;
   /** How many days before a certificate expires to warn, highest first. */
-  readonly certificateDays: readonly number[];
+  readonly certificateWarningDays: readonly number[];
   readonly pollNotifications: () => void;
   readonly processId: string;
   readonly now: () => Date;

@@ -6,10 +6,10 @@ import { findZoneProfile } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
 import type { Facts } from './facts.ts';
 import type { RecordProblem, Registration, RegistryLookup } from './registry-record.ts';
-import { type DistrustReason, findDistrustReason, type TrustedRecord, updateTrust } from './trust.ts';
+import { type DistrustReason, findDistrustReason, type TrustedRecord, updateTrustedRecord } from './trust.ts';
 
 /*
- * When a registration ends, according to the registry's record, orders and people. Each lookup or order
+ * Determines when a registration ends, from the registry's record, orders and people. Each lookup or order
  * replaces the dates. Earlier dates stay in the observations.
  */
 
@@ -56,13 +56,13 @@ export interface NameDates {
     | {
         readonly at: Date;
         readonly source: ExpirySource;
-        readonly by?: string;
+        readonly enteredBy?: string;
       }
     | undefined;
   /** The previous expiry, and when the registry first showed a later one. */
-  readonly changed: { readonly from: Date; readonly at: Date } | undefined;
+  readonly expiryChange: { readonly from: Date; readonly at: Date } | undefined;
   /** A renewal that the registry doesn't show yet. Earlier dates in its record are stale. */
-  readonly renewed: { readonly until: Date; readonly at: Date } | undefined;
+  readonly unpublishedRenewal: { readonly until: Date; readonly at: Date } | undefined;
   /** The last record whose dates are trusted; undefined before the first one. */
   readonly trusted: TrustedRecord | undefined;
   readonly deletedAt: Date | undefined;
@@ -84,15 +84,15 @@ export interface DatedOrder {
 const DEFAULT_GRACE_DAYS = 45;
 /** A registry may show a deletion this much later. */
 const DELETION_DELAY_MS = HOUR_MS;
-/** Registries show a renewal within hours. After this time, it probably never reached them. */
+/** Registries show a renewal within hours. After this many days, the renewal probably never reached them. */
 export const RENEWAL_DISPUTE_DAYS = 14;
 /** An estimate is based on the old expiry or on the clock, so the registry's date may be slightly earlier. */
 const ESTIMATE_SLACK_MS = 2 * DAY_MS;
 
 export const UNKNOWN_DATES: NameDates = {
   expiry: undefined,
-  changed: undefined,
-  renewed: undefined,
+  expiryChange: undefined,
+  unpublishedRenewal: undefined,
   trusted: undefined,
   deletedAt: undefined,
   deletionPhase: undefined,
@@ -114,26 +114,29 @@ export function updateDatesAfterLookup(
   const distrust = findDistrustReason(dates.trusted, registration, now);
   const updated = {
     ...dates,
-    trusted: distrust === undefined ? updateTrust(dates.trusted, registration, now) : dates.trusted,
+    trusted: distrust === undefined ? updateTrustedRecord(dates.trusted, registration, now) : dates.trusted,
     ...findDeletion(registration, before, findZoneProfile(name), now),
   };
   const { expiresAt } = registration;
   if (expiresAt === undefined) return { ...updated, doubt: explainMissingDate(facts) };
-  const { renewed } = dates;
-  if (isStale(expiresAt, renewed)) return { ...updated, doubt: explainStaleDate(expiresAt, renewed, now) };
-  const at =
-    renewed === undefined ? computePaidUntil(expiresAt, registration, findZoneProfile(name), now) : expiresAt;
+  const { unpublishedRenewal } = dates;
+  if (isStale(expiresAt, unpublishedRenewal))
+    return { ...updated, doubt: explainStaleDate(expiresAt, unpublishedRenewal, now) };
+  const paidUntil =
+    unpublishedRenewal === undefined
+      ? computePaidUntil(expiresAt, registration, findZoneProfile(name), now)
+      : expiresAt;
   const after: NameDates = {
     ...updated,
-    expiry: { at, source: 'rdap' },
-    renewed: undefined,
+    expiry: { at: paidUntil, source: 'rdap' },
+    unpublishedRenewal: undefined,
     doubt: undefined,
   };
   if (dates.expiry === undefined || !hasNewExpiry(dates, after)) return after;
-  // The name keeps its old expiry, so that reminders continue.
+  // If the new date is distrusted, the name keeps its old expiry, so that reminders continue.
   return distrust !== undefined
     ? { ...updated, doubt: { code: 'distrusted', distrust, newDate: expiresAt } }
-    : { ...after, changed: { from: dates.expiry.at, at: now } };
+    : { ...after, expiryChange: { from: dates.expiry.at, at: now } };
 }
 
 /**
@@ -151,30 +154,33 @@ export function updateDatesAfterWhois(
   // An earlier answer stays in use until the next one.
   const isEarlierAnswerUsed =
     dates.expiry?.source === 'whois' || (answer === undefined && hasWhoisFailed(before));
-  const unchanged = isEarlierAnswerUsed ? { ...dates, doubt: before.doubt } : addWhoisProblem(dates, answer);
-  if (answer === undefined || answer.kind === 'waiting') return unchanged;
+  const fallbackDates = isEarlierAnswerUsed
+    ? { ...dates, doubt: before.doubt }
+    : addWhoisProblem(dates, answer);
+  if (answer === undefined || answer.kind === 'waiting') return fallbackDates;
   const { registeredAt, registrar } = dates.whois ?? {};
-  if (answer.kind !== 'record') return { ...unchanged, whois: { at: now, registeredAt, registrar } };
-  const { expiry, created, registrar: currentRegistrar } = answer;
-  const updated = { ...dates, whois: { at: now, registeredAt: created, registrar: currentRegistrar } };
+  if (answer.kind !== 'record') return { ...fallbackDates, whois: { at: now, registeredAt, registrar } };
+  const { expiry, creationDate, registrar: currentRegistrar } = answer;
+  const updated = { ...dates, whois: { at: now, registeredAt: creationDate, registrar: currentRegistrar } };
   if (expiry === undefined) return updated;
   if (expiry.kind === 'unreadable') {
     const problem = { code: 'unreadable_expiration', detail: expiry.text } as const;
     return { ...updated, doubt: { code: 'undated', problem } };
   }
-  const { expiry: oldExpiry, renewed } = dates;
+  const { expiry: oldExpiry, unpublishedRenewal } = dates;
   const isOldExpiryKept =
-    oldExpiry?.source === 'rdap' || (oldExpiry?.source === 'person' && oldExpiry.at <= expiry.at);
+    oldExpiry?.source === 'rdap' || (oldExpiry?.source === 'person' && oldExpiry.at <= expiry.date);
   if (isOldExpiryKept) return updated;
-  if (isStale(expiry.at, renewed)) return { ...updated, doubt: explainStaleDate(expiry.at, renewed, now) };
+  if (isStale(expiry.date, unpublishedRenewal))
+    return { ...updated, doubt: explainStaleDate(expiry.date, unpublishedRenewal, now) };
   const after: NameDates = {
     ...updated,
-    expiry: { at: expiry.at, source: 'whois' },
-    renewed: undefined,
+    expiry: { at: expiry.date, source: 'whois' },
+    unpublishedRenewal: undefined,
     doubt: undefined,
   };
   return oldExpiry !== undefined && hasNewExpiry(dates, after)
-    ? { ...after, changed: { from: oldExpiry.at, at: now } }
+    ? { ...after, expiryChange: { from: oldExpiry.at, at: now } }
     : after;
 }
 
@@ -223,16 +229,16 @@ export function lacksDate(result: RegistryLookup['result']): boolean {
   return result.kind === 'failed' && result.problem.code === 'no_public_record';
 }
 
-type RecordedRenewal = NonNullable<NameDates['renewed']>;
+type UnpublishedRenewal = NonNullable<NameDates['unpublishedRenewal']>;
 
 /** Whether the record doesn't include the renewal yet. */
-function isStale(expiresAt: Date, renewed: NameDates['renewed']): renewed is RecordedRenewal {
+function isStale(expiresAt: Date, renewed: NameDates['unpublishedRenewal']): renewed is UnpublishedRenewal {
   return renewed !== undefined && expiresAt.getTime() < renewed.until.getTime() - ESTIMATE_SLACK_MS;
 }
 
 function explainStaleDate(
   shown: Date,
-  renewed: RecordedRenewal,
+  renewed: UnpublishedRenewal,
   now: Date,
 ): UnreliableDateReason | undefined {
   const isOverdue = now.getTime() - renewed.at.getTime() > RENEWAL_DISPUTE_DAYS * DAY_MS;
@@ -262,7 +268,7 @@ export function updateDatesAfterOrder(
       if (isRenewalShown(dates, years, sentAt)) return dates;
       const until = estimateExpiry(dates, name, years, doneAt);
       const expiry = { at: until, source: 'order' } as const;
-      return { ...dates, expiry, renewed: { until, at: doneAt }, doubt: undefined };
+      return { ...dates, expiry, unpublishedRenewal: { until, at: doneAt }, doubt: undefined };
     }
     case 'transfer': {
       // A transfer takes days and may be refused, so the date stays in use until the registry changes it.
@@ -284,7 +290,7 @@ export function updateDatesAfterTransfer(dates: NameDates, at: Date): NameDates 
 }
 
 /**
- * After a renewal elsewhere, registry dates up to this limit count as stale.
+ * After a renewal outside the bot, registry dates up to this limit count as stale.
  * @returns undefined if the known date is from a person
  */
 export function computeStaleLimit({ expiry }: NameDates): Date | undefined {
@@ -292,7 +298,7 @@ export function computeStaleLimit({ expiry }: NameDates): Date | undefined {
   return new Date(expiry.at.getTime() + 2 * ESTIMATE_SLACK_MS);
 }
 
-/** Whether the expiry changed, so that decisions about the old one no longer apply. */
+/** Whether there is a new, later expiry, so that decisions about the old one no longer apply. */
 export function hasNewExpiry(before: NameDates, after: NameDates): boolean {
   if (before.expiry === undefined || after.expiry === undefined) return false;
   return after.expiry.at.getTime() - before.expiry.at.getTime() > SAME_EXPIRY_MS;
@@ -323,7 +329,7 @@ function findDeletion(
   const deletionPhase = findDeletionPhase(statuses);
   const assumedAt =
     deletionPhase === undefined
-      ? findRecentDeletion(before, now)
+      ? findRecentDeletionTime(before, now)
       : (before.deletedAt ?? getLastRecordTime(before) ?? estimateEarliestDeletion(zone, deletionPhase, now));
   return { deletedAt: deletedAt ?? assumedAt, deletionPhase };
 }
@@ -348,13 +354,13 @@ function explainMissingDate({ expires_at: expiry }: Facts): UnreliableDateReason
 }
 
 /** Returns the time of a deletion that is too recent to appear in the registry's record. */
-function findRecentDeletion({ deletedAt }: NameDates, now: Date): Date | undefined {
+function findRecentDeletionTime({ deletedAt }: NameDates, now: Date): Date | undefined {
   return deletedAt !== undefined && now.getTime() - deletedAt.getTime() < DELETION_DELAY_MS
     ? deletedAt
     : undefined;
 }
 
-/** The current registrar stays trusted until the requested transfer brings a new one. */
+/** The current registrar stays trusted until the requested transfer is complete. */
 function expectTransfer(dates: NameDates, at: Date): NameDates {
   return {
     ...dates,
@@ -364,12 +370,17 @@ function expectTransfer(dates: NameDates, at: Date): NameDates {
 
 /**
  * Whether a lookup has already found the renewal. A lookup can be faster than the order's result, and can
- * show that an order without an answer succeeded.
+ * show that an order with an unknown outcome succeeded.
  */
-function isRenewalShown({ expiry, changed }: NameDates, years: number, sentAt: Date): boolean {
-  if (expiry === undefined || !isExpiryPublished({ expiry }) || changed === undefined || changed.at < sentAt)
+function isRenewalShown({ expiry, expiryChange }: NameDates, years: number, sentAt: Date): boolean {
+  if (
+    expiry === undefined ||
+    !isExpiryPublished({ expiry }) ||
+    expiryChange === undefined ||
+    expiryChange.at < sentAt
+  )
     return false;
-  return expiry.at.getTime() >= addYears(changed.from, years).getTime() - ESTIMATE_SLACK_MS;
+  return expiry.at.getTime() >= addYears(expiryChange.from, years).getTime() - ESTIMATE_SLACK_MS;
 }
 
 /**
@@ -384,7 +395,7 @@ function estimateExpiry({ expiry }: NameDates, name: string, years: number, done
 
 /**
  * In the auto-renew grace period, the record includes a year that the registry added but nobody has paid for.
- * Until it is paid, the name keeps its old expiry.
+ * Until that year is paid for, the name keeps its old expiry.
  */
 function computePaidUntil(expiresAt: Date, { statuses }: Registration, zone: ZoneProfile, now: Date): Date {
   const oldExpiry = addYears(expiresAt, -1);

@@ -24,7 +24,7 @@ export type DelegationFaultCode = (typeof DELEGATION_FAULTS)[number];
 
 export interface DelegationFault {
   readonly code: DelegationFaultCode;
-  readonly about: FactValue;
+  readonly hosts: FactValue;
 }
 
 const FAULT_BY_FACT = {
@@ -38,7 +38,7 @@ const FAULT_BY_FACT = {
 type HealthFact = keyof typeof FAULT_BY_FACT;
 export const HEALTH_FACTS = FACT_NAMES.filter((fact): fact is HealthFact => fact in FAULT_BY_FACT);
 
-/** Lookups are daily, but may be up to 20 % early. */
+/** Lookups are daily, but may be up to 20% early. */
 export const MIN_DAILY_INTERVAL_MS = 18 * HOUR_MS;
 
 export function isHealthLookupDue(history: NameHistory, now: Date): boolean {
@@ -49,17 +49,17 @@ export function isDailyLookupDue(facts: readonly FactName[], history: NameHistor
   return facts.some((fact) => {
     const factHistory = history[fact];
     if (factHistory?.unseen !== undefined || factHistory?.current === undefined) return true;
-    return now.getTime() - getLastSeen(factHistory) >= MIN_DAILY_INTERVAL_MS;
+    return now.getTime() - getLastSeenMs(factHistory) >= MIN_DAILY_INTERVAL_MS;
   });
 }
 
 /** Lists faults, most dangerous first. A fault lasts until a lookup shows that it is fixed. */
 export function findFaults(history: NameHistory): readonly DelegationFault[] {
   const faults = HEALTH_FACTS.flatMap((fact): DelegationFault[] => {
-    const about = history[fact]?.current?.value ?? [];
-    if (about.length === 0) return [];
+    const hosts = history[fact]?.current?.value ?? [];
+    if (hosts.length === 0) return [];
     const code = fact === 'lame_nameservers' && isAllLame(history) ? 'all_lame' : FAULT_BY_FACT[fact];
-    return [{ code, about }];
+    return [{ code, hosts }];
   });
   return faults.toSorted((a, b) => DELEGATION_FAULTS.indexOf(a.code) - DELEGATION_FAULTS.indexOf(b.code));
 }
@@ -87,25 +87,25 @@ export function findDangers(
     return [{ kind, fact, before: [], after, beforeLastSeenAt: firstSeen, afterFirstSeenAt: firstSeen }];
   });
   const isDanger = ({ kind }: KnownChange) => DANGER_FACTS.some(([danger]) => danger === kind);
-  const remaining = knownChanges.filter(
-    (known) => !isDanger(known) || dangers.some(({ kind }) => kind === known.kind),
+  const remainingChanges = knownChanges.filter(
+    (knownChange) => !isDanger(knownChange) || dangers.some(({ kind }) => kind === knownChange.kind),
   );
   const isConfirmed = ({ kind, fact }: NameChange) =>
     isConfirmedDaily(history[fact]) &&
     (kind !== 'all_lame' || isConfirmedDaily(history.addressless_nameservers));
   const newDangers = dangers.filter(
-    (danger) => !remaining.some(({ kind }) => kind === danger.kind) && isConfirmed(danger),
+    (danger) => !remainingChanges.some(({ kind }) => kind === danger.kind) && isConfirmed(danger),
   );
   const addedChanges = newDangers.map(({ kind, fact, after, afterFirstSeenAt: firstSeen }) => ({
     ...{ kind, after, facts: [fact], firstSeen, orderId: undefined },
   }));
   return {
     newDangers: newDangers.map((change) => ({ change, orders: [] })),
-    knownChanges: [...remaining, ...addedChanges],
+    knownChanges: [...remainingChanges, ...addedChanges],
   };
 }
 
-/** Whether no server answers for the name, so anyone who adds it at one of them controls all answers. */
+/** Whether no server answers for the name. Anyone who adds it at one of the servers controls all answers. */
 function isAllLame(history: NameHistory): boolean {
   const listHosts = (fact: FactName) => history[fact]?.current?.value ?? [];
   const lameHosts = listHosts('lame_nameservers');
@@ -120,6 +120,6 @@ function isConfirmedDaily(factHistory: FactHistory | undefined): boolean {
   return current.lastSeen.getTime() - current.firstSeen.getTime() >= MIN_DAILY_INTERVAL_MS;
 }
 
-function getLastSeen({ current, candidate }: FactHistory): number {
+function getLastSeenMs({ current, candidate }: FactHistory): number {
   return Math.max(current?.lastSeen.getTime() ?? 0, candidate?.lastSeen.getTime() ?? 0);
 }

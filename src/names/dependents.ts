@@ -12,7 +12,7 @@ export interface DependentName {
   readonly isPrivate: boolean;
 }
 
-/** Names that depend on another name, by kind of dependency. `names` has the first ones that aren't private. */
+/** Names that depend on another name, by kind of dependency. `names` lists the first few that aren't private. */
 export type Dependents = {
   readonly [Kind in Dependency]: {
     readonly count: number;
@@ -21,28 +21,28 @@ export type Dependents = {
   };
 };
 
-const MAX_NAMES = 10;
+const MAX_LISTED_NAMES = 10;
 
-/** Finds names whose nameservers, mail servers or redirect targets are in this name. */
+/** Finds names whose nameservers, mail servers or redirect targets are hosts in the given domain. */
 export function findDependents(name: string, candidates: Iterable<DependentName>): Dependents {
-  // By name, whether only private orders mention it.
+  // For each dependent name, whether only private orders mention it.
   const isPrivateByName: Record<Dependency, Map<string, boolean>> = {
     nameservers: new Map(),
     mail: new Map(),
     redirects: new Map(),
   };
-  for (const other of candidates) {
-    if (other.name === name) continue;
+  for (const candidate of candidates) {
+    if (candidate.name === name) continue;
     const hosts: Readonly<Record<Dependency, readonly string[]>> = {
-      nameservers: other.nameServers,
-      mail: other.mailServers,
-      redirects: other.redirectTargets.map(parseTargetHost),
+      nameservers: candidate.nameServers,
+      mail: candidate.mailServers,
+      redirects: candidate.redirectTargets.map(parseTargetHost),
     };
     for (const kind of DEPENDENCIES) {
       if (hosts[kind].some((host) => isHostInDomain(host, name)))
         isPrivateByName[kind].set(
-          other.name,
-          other.isPrivate && isPrivateByName[kind].get(other.name) !== false,
+          candidate.name,
+          candidate.isPrivate && isPrivateByName[kind].get(candidate.name) !== false,
         );
     }
   }
@@ -50,7 +50,7 @@ export function findDependents(name: string, candidates: Iterable<DependentName>
     const dependents = isPrivateByName[kind];
     const names = [...dependents].flatMap(([dependent, isPrivate]) => (isPrivate ? [] : [dependent]));
     const { size: count } = dependents;
-    return { count, privateCount: count - names.length, names: names.slice(0, MAX_NAMES) };
+    return { count, privateCount: count - names.length, names: names.slice(0, MAX_LISTED_NAMES) };
   };
   return {
     nameservers: summarize('nameservers'),

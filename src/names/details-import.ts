@@ -11,7 +11,7 @@ import {
   type TagIssue,
 } from './portfolio.ts';
 
-/** CSV with a header row. A missing column leaves the field unchanged; an empty cell clears it. */
+/** Parses CSV with a header row. A missing column leaves the field unchanged; an empty cell clears it. */
 
 /** Rows are stored between the dry run and the import. */
 export const importRowSchema = z.object({
@@ -85,8 +85,8 @@ function parseRow(
   line: number,
 ): ImportRow | { readonly issues: readonly ImportIssue[] } {
   const issues: ImportIssue[] = [];
-  const name = parseDomainName(cells.get('name') ?? '');
-  if (!name.ok) issues.push({ line, code: 'invalid_name', issue: name.issue });
+  const parsedName = parseDomainName(cells.get('name') ?? '');
+  if (!parsedName.ok) issues.push({ line, code: 'invalid_name', issue: parsedName.issue });
   const [owner, channel, note] = [cells.get('owner'), cells.get('channel'), cells.get('note')];
   const parsedTags = parseTags(separateTagsByComma(cells.get('tags') ?? ''));
   if (!parsedTags.ok)
@@ -96,9 +96,9 @@ function parseRow(
   if (channel !== undefined && !/^([CG][A-Z0-9]{2,})?$/.test(channel))
     issues.push({ line, code: 'invalid_channel' });
   if (note !== undefined && note.length > MAX_NOTE_LENGTH) issues.push({ line, code: 'note_too_long' });
-  if (!name.ok || !parsedTags.ok || issues.length > 0) return { issues };
+  if (!parsedName.ok || !parsedTags.ok || issues.length > 0) return { issues };
   return {
-    name: name.value.ascii,
+    name: parsedName.value.ascii,
     change: {
       ...(owner === undefined ? {} : { owner: owner || null }),
       ...(cells.has('tags') ? { tags: [...parsedTags.tags] } : {}),

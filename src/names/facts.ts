@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { DNS_FAILURES } from '../registry/dns/client.ts';
 import { mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
 
-/** Values are lists of lowercase strings, sorted and without duplicates, so that they can be compared. */
+/** Values are sorted lists of strings without duplicates, so that they can be compared. */
 
 export const REGISTRY_DATES = [
   'registered_at',
@@ -55,7 +55,7 @@ export const DNS_FACTS = [
   'requested_ds',
   /** Flags, algorithm, key tag and the start of the key's SHA-256. */
   'dnskey',
-  /** When the most urgent signature expires (ISO 8601), and `short` if it is made daily or per answer. */
+  /** When the most urgent signature expires (ISO 8601), and `short` if the zone is signed at least daily. */
   'signatures',
   /** The expiry (ISO 8601), `issuer:…`, and `mismatch:…` if the certificate is for other names. */
   'certificate',
@@ -190,9 +190,9 @@ export function isSameValue(fact: FactName, one: FactValue, other: FactValue): b
 }
 
 /** Redacted fields of a registrant keep their last known values. */
-export function mergeSameValue(fact: FactName, before: FactValue, now: FactValue): FactValue {
-  if (fact !== 'owner') return now;
-  const fields = new Map([...before, ...now].map((text) => [getFieldName(text), text]));
+export function mergeSameValue(fact: FactName, before: FactValue, after: FactValue): FactValue {
+  if (fact !== 'owner') return after;
+  const fields = new Map([...before, ...after].map((text) => [getFieldName(text), text]));
   return [...fields.values()].sort();
 }
 

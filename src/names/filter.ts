@@ -1,5 +1,5 @@
 import { DAY_MS } from '../lib/duration.ts';
-import { NONE } from './portfolio.ts';
+import { NONE_FILTER } from './portfolio.ts';
 import {
   type AssessedName,
   assessName,
@@ -19,17 +19,16 @@ export interface NameFilter {
   readonly registrars: readonly string[];
   /** Text that the name or note contains. */
   readonly texts: readonly string[];
-  /** In days; also matches expired names. */
+  /** Also matches expired names. */
   readonly expiresWithinDays: number | undefined;
-  /** In days; also matches expired certificates. */
-  readonly certificateWithinDays: number | undefined;
-  /** In days. */
+  /** Also matches expired certificates. */
+  readonly certificateExpiresWithinDays: number | undefined;
   readonly expiresAfterDays: number | undefined;
-  /** Matches names without a website and mail. */
+  /** Matches names with neither website nor mail. */
   readonly isUnused: boolean;
   readonly findingWords: readonly FindingWord[];
   /** Matches names with at least one of these. */
-  readonly findings: readonly FindingCode[];
+  readonly findingCodes: readonly FindingCode[];
   readonly sort: NameSort;
 }
 
@@ -80,11 +79,11 @@ export const NO_FILTER: NameFilter = {
   registrars: [],
   texts: [],
   expiresWithinDays: undefined,
-  certificateWithinDays: undefined,
+  certificateExpiresWithinDays: undefined,
   expiresAfterDays: undefined,
   isUnused: false,
   findingWords: [],
-  findings: [],
+  findingCodes: [],
   sort: 'expiry',
 };
 
@@ -112,21 +111,21 @@ function parseWord(
   filter: NameFilter,
   word: string,
 ): { readonly filter: NameFilter } | { readonly issue: FilterIssue } {
-  const lower = word.toLowerCase();
-  if (lower === 'unused') return { filter: { ...filter, isUnused: true } };
-  const finding = FINDING_WORDS.find((findingWord) => findingWord === lower);
+  const lowerWord = word.toLowerCase();
+  if (lowerWord === 'unused') return { filter: { ...filter, isUnused: true } };
+  const finding = FINDING_WORDS.find((findingWord) => findingWord === lowerWord);
   if (finding !== undefined)
     return { filter: { ...filter, findingWords: [...filter.findingWords, finding] } };
-  if (lower === 'expired') return { filter: { ...filter, expiresWithinDays: 0 } };
-  const expiryMatch = /^expir(?:ing|es|y)\s*([<>=:]+)(.*)$/.exec(lower);
-  if (expiryMatch !== null) return parseDays(filter, word, expiryMatch[1] ?? '', expiryMatch[2] ?? '');
-  const certificateDays = /^cert(?:ificate)?\s*<=?\s*(\d{1,5})d?$/.exec(lower)?.[1];
+  if (lowerWord === 'expired') return { filter: { ...filter, expiresWithinDays: 0 } };
+  const expiryMatch = /^expir(?:ing|es|y)\s*([<>=:]+)(.*)$/.exec(lowerWord);
+  if (expiryMatch !== null) return parseExpiryDays(filter, word, expiryMatch[1] ?? '', expiryMatch[2] ?? '');
+  const certificateDays = /^cert(?:ificate)?\s*<=?\s*(\d{1,5})d?$/.exec(lowerWord)?.[1];
   if (certificateDays !== undefined)
-    return { filter: { ...filter, certificateWithinDays: Number(certificateDays) } };
-  if (/^cert(?:ificate)?\s*[<>=:]/.test(lower)) return { issue: { code: 'invalid_days', word } };
+    return { filter: { ...filter, certificateExpiresWithinDays: Number(certificateDays) } };
+  if (/^cert(?:ificate)?\s*[<>=:]/.test(lowerWord)) return { issue: { code: 'invalid_days', word } };
   const separatorIndex = word.search(/[:=<>]/);
-  if (separatorIndex < 0) return { filter: { ...filter, texts: [...filter.texts, lower] } };
-  const key = lower.slice(0, separatorIndex);
+  if (separatorIndex < 0) return { filter: { ...filter, texts: [...filter.texts, lowerWord] } };
+  const key = lowerWord.slice(0, separatorIndex);
   const filterKey = FILTER_KEYS.find((known) => known === key || `${known}s` === key);
   if (filterKey === undefined) return { issue: { code: 'unknown_filter', key, word } };
   const values = word
@@ -134,16 +133,16 @@ function parseWord(
     .split(',')
     .map((value) => value.trim())
     .filter((value) => value !== '');
-  const [first] = values;
-  if (first === undefined) return { issue: { code: 'missing_value', key: filterKey } };
-  if (filterKey === 'sort') return parseSort(filter, first);
+  const [firstValue] = values;
+  if (firstValue === undefined) return { issue: { code: 'missing_value', key: filterKey } };
+  if (filterKey === 'sort') return parseSort(filter, firstValue);
   if (filterKey === 'finding') return parseFindings(filter, values);
   const listKey = LIST_BY_KEY[filterKey];
-  const cleanValues = values.map((value) => cleanValue(filterKey, value));
-  return { filter: { ...filter, [listKey]: [...filter[listKey], ...cleanValues] } };
+  const normalizedValues = values.map((value) => normalizeValue(filterKey, value));
+  return { filter: { ...filter, [listKey]: [...filter[listKey], ...normalizedValues] } };
 }
 
-function cleanValue(key: FilterKey, value: string): string {
+function normalizeValue(key: FilterKey, value: string): string {
   switch (key) {
     case 'tag':
       return value.replace(/^#/, '').toLowerCase();
@@ -154,7 +153,7 @@ function cleanValue(key: FilterKey, value: string): string {
   }
 }
 
-function parseDays(
+function parseExpiryDays(
   filter: NameFilter,
   word: string,
   operator: string,
@@ -179,32 +178,36 @@ function parseFindings(filter: NameFilter, values: readonly string[]): ReturnTyp
   const unknownValue = values.find((value) => findCode(value) === undefined);
   if (unknownValue !== undefined) return { issue: { code: 'unknown_finding', value: unknownValue } };
   const codes = values.flatMap((value) => findCode(value) ?? []);
-  return { filter: { ...filter, findings: [...filter.findings, ...codes] } };
+  return { filter: { ...filter, findingCodes: [...filter.findingCodes, ...codes] } };
 }
 
 /** Checks only the filter's conditions on findings and certificates. */
 export function matchesFindings(filter: NameFilter, name: AssessedName, now: Date): boolean {
-  const { findingWords, findings: wantedFindings, certificateWithinDays } = filter;
+  const { findingWords, findingCodes: filterCodes, certificateExpiresWithinDays } = filter;
   if (
-    certificateWithinDays !== undefined &&
-    getEarliestCertificateExpiry(name) >= now.getTime() + certificateWithinDays * DAY_MS
+    certificateExpiresWithinDays !== undefined &&
+    getEarliestCertificateExpiry(name) >= now.getTime() + certificateExpiresWithinDays * DAY_MS
   )
     return false;
   const groups = [
     ...findingWords.map((word) => FINDINGS_BY_WORD[word]),
-    ...(wantedFindings.length > 0 ? [wantedFindings] : []),
+    ...(filterCodes.length > 0 ? [filterCodes] : []),
   ];
   if (groups.length === 0) return true;
   const { findings } = assessName(name, now);
   return groups.every((group) => findings.some(({ code }) => group.includes(code)));
 }
 
-export function hasFindingFilter({ findingWords, findings, certificateWithinDays }: NameFilter): boolean {
-  return findingWords.length + findings.length > 0 || certificateWithinDays !== undefined;
+export function hasFindingFilter({
+  findingWords,
+  findingCodes,
+  certificateExpiresWithinDays,
+}: NameFilter): boolean {
+  return findingWords.length + findingCodes.length > 0 || certificateExpiresWithinDays !== undefined;
 }
 
 export function isNone(value: string): boolean {
-  return value.toLowerCase() === NONE;
+  return value.toLowerCase() === NONE_FILTER;
 }
 
 export function matchesDepartedOwners(value: string): boolean {

@@ -3,13 +3,18 @@ import { MINUTE_MS } from '../lib/duration.ts';
 import type { NamesContext } from './context.ts';
 import { createUnknownFact, type Facts, type Observation } from './facts.ts';
 import { lookUpAtRegistry, saveParentLookup } from './lookup.ts';
-import { findMajority, isNewSighting, type KnownDelegation, toDelegationFacts } from './parent-delegation.ts';
-import { createTimeLimit } from './time-limit.ts';
+import {
+  findMajorityFacts,
+  isNewSighting,
+  type KnownDelegation,
+  toDelegationFacts,
+} from './parent-delegation.ts';
+import { createTimeoutSignal } from './time-limit.ts';
 
 /**
  * Checks guarded names every minute by asking one server of the parent zone, in rotation. If the answer
- * differs from the stored one, all servers are asked and the majority's answer is stored. State between two
- * checks is only in memory and may be lost.
+ * differs from the stored one, all servers are asked and the majority's answer is stored. The state between
+ * checks is kept only in memory and may be lost.
  */
 
 const INTERVAL_MS = MINUTE_MS;
@@ -35,7 +40,7 @@ interface WatchState {
   queriedAt: number;
   nextServerIndex: number;
   unansweredSince: number | undefined;
-  /** Set for the first check, and after a different answer that couldn't be confirmed yet. */
+  /** True for the first check, and after a different answer that couldn't be confirmed yet. */
   mustAskAllServers: boolean;
 }
 
@@ -104,20 +109,21 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     const allServers = await parents.findServers(name, signal);
     // Paused servers have no vote.
     const servers = allServers.filter((server) => !isPaused(server));
-    const [first, ...others] = rotate(servers, state.nextServerIndex);
-    // If there is no capacity, the name is checked again in the next second.
-    if (first !== undefined && !reserveQueries(state.mustAskAllServers ? servers : [first])) return;
+    const [firstServer, ...otherServers] = rotate(servers, state.nextServerIndex);
+    // If there is no capacity, the name is checked in the next second.
+    if (firstServer !== undefined && !reserveQueries(state.mustAskAllServers ? servers : [firstServer]))
+      return;
     const at = now();
-    const queryAll = (targets: readonly string[]) =>
+    const queryServers = (targets: readonly string[]) =>
       Promise.all(targets.map((server) => queryServer(server, name)));
     const isDifferent = (answer: Facts) => isNewSighting(delegation, answer);
-    let answers = await queryAll(
-      state.mustAskAllServers ? servers : servers.filter((server) => server === first),
+    let answers = await queryServers(
+      state.mustAskAllServers ? servers : servers.filter((server) => server === firstServer),
     );
     if (!state.mustAskAllServers && answers.some(isDifferent)) {
-      state.mustAskAllServers = !reserveQueries(others);
+      state.mustAskAllServers = !reserveQueries(otherServers);
       if (state.mustAskAllServers) return;
-      answers = [...answers, ...(await queryAll(others))];
+      answers = [...answers, ...(await queryServers(otherServers))];
     }
     Object.assign(state, {
       nextServerIndex: state.nextServerIndex + 1,
@@ -125,9 +131,9 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
       mustAskAllServers: false,
     });
     const facts =
-      first === undefined
+      firstServer === undefined
         ? createUnknownFacts(allServers.length === 0 ? 'no_parent' : 'unreachable')
-        : findMajority(answers);
+        : findMajorityFacts(answers);
     if (isDifferent(facts)) return saveObservation(state, { name, at, facts });
     if (facts.parent_nameservers?.state === 'unseen') return recordNoAnswer(state, facts);
     state.unansweredSince = undefined;
@@ -139,7 +145,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     const isConfirmed = await saveParentLookup(context, observation);
     reloadedAt = Number.NEGATIVE_INFINITY;
     if (isConfirmed)
-      await lookUpAtRegistry(context, state.name, createTimeLimit(signal, REGISTRY_TIMEOUT_MS));
+      await lookUpAtRegistry(context, state.name, createTimeoutSignal(signal, REGISTRY_TIMEOUT_MS));
   }
 
   async function recordNoAnswer(state: WatchState, facts: Facts): Promise<void> {
@@ -155,11 +161,11 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     const at = now().getTime();
     if (!(await acquireLeaseAndReload(at))) return;
     queryCounts = new Map();
-    const due = [...states.values()].filter(
+    const dueStates = [...states.values()].filter(
       ({ queriedAt }) => at - queriedAt >= INTERVAL_MS || queriedAt > at,
     );
     await Promise.all(
-      due.map((state) =>
+      dueStates.map((state) =>
         checkName(state).catch((err: unknown) => {
           if (!signal.aborted) log.error({ err, name: state.name }, 'checking a guarded name failed');
         }),

@@ -65,15 +65,20 @@ const MAX_PAST_VALUES = 20;
 const MIN_SIGHTINGS = 2;
 const MAX_SIGHTINGS = 16;
 /** Lookups that are closer together may come from the same cache. */
-const MIN_BETWEEN_SIGHTINGS_MS = MINUTE_MS;
+const MIN_SIGHTING_INTERVAL_MS = MINUTE_MS;
 /** A value that returns within this time is flapping. */
 const FLAP_WINDOW_MS = 7 * DAY_MS;
 
-const EMPTY_FACT: FactHistory = { current: undefined, candidate: undefined, past: [], unseen: undefined };
+const EMPTY_FACT_HISTORY: FactHistory = {
+  current: undefined,
+  candidate: undefined,
+  past: [],
+  unseen: undefined,
+};
 
 /**
  * The first value is accepted immediately. A different value is accepted after two consecutive lookups, or
- * after more if the fact had that value recently. Late or repeated lookups change nothing.
+ * after more if the fact had that value recently. Lookups that arrive late or repeatedly change nothing.
  */
 export function mergeObservation(history: NameHistory, observation: Observation): MergeResult {
   return mergeFacts(history, observation, computeRequiredSightings);
@@ -89,30 +94,30 @@ function mergeFacts(
   observation: Observation,
   computeSightings: typeof computeRequiredSightings,
 ): MergeResult {
-  const merged: { -readonly [Name in FactName]?: FactHistory } = { ...history };
+  const mergedHistory: { -readonly [Name in FactName]?: FactHistory } = { ...history };
   const changes: FactChange[] = [];
-  for (const [fact, updated] of listFactEntries(observation.facts)) {
-    const before = merged[fact] ?? EMPTY_FACT;
+  for (const [fact, observedFact] of listFactEntries(observation.facts)) {
+    const before = mergedHistory[fact] ?? EMPTY_FACT_HISTORY;
     if (observation.at.getTime() < getLastLookupTime(before)) continue;
-    if (updated.state === 'unseen') {
-      const { state: _, ...unseen } = updated;
+    if (observedFact.state === 'unseen') {
+      const { state: _, ...unseen } = observedFact;
       const since = before.unseen?.reason === unseen.reason ? before.unseen.since : observation.at;
-      merged[fact] = { ...before, unseen: { ...unseen, since } };
+      mergedHistory[fact] = { ...before, unseen: { ...unseen, since } };
       continue;
     }
-    const value = updated.state === 'seen' ? updated.value : [];
+    const value = observedFact.state === 'seen' ? observedFact.value : [];
     const { after, change } = mergeValue(fact, before, value, observation.at, computeSightings);
-    merged[fact] = after;
+    mergedHistory[fact] = after;
     if (change !== undefined) changes.push(change);
   }
-  return { history: merged, changes };
+  return { history: mergedHistory, changes };
 }
 
-/** Finds values that differ from the previous lookup. Omits signatures, which change daily. */
+/** Finds values that differ from the previous lookup, except signatures, which change daily. */
 export function findNewValues(history: NameHistory, { facts }: Observation): SeenValues {
   return Object.fromEntries(
-    listFactEntries(facts).flatMap(([fact, updated]) => {
-      const value = getFactValue(updated);
+    listFactEntries(facts).flatMap(([fact, observedFact]) => {
+      const value = getFactValue(observedFact);
       const last = (history[fact]?.candidate ?? history[fact]?.current)?.value;
       const isKnown =
         fact === 'signatures' ||
@@ -124,7 +129,7 @@ export function findNewValues(history: NameHistory, { facts }: Observation): See
 }
 
 /**
- * Collects facts for warnings, so an unconfirmed value is added to the current one.
+ * Collects facts for warnings. Includes unconfirmed values, because they may be correct.
  * @param maxAgeMs older values count as unknown
  */
 export function collectRecentFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
@@ -133,9 +138,9 @@ export function collectRecentFacts(history: NameHistory, now: Date, maxAgeMs: nu
       const recentValues = dropMissing([current, candidate]).filter(
         ({ lastSeen }) => now.getTime() - lastSeen.getTime() <= maxAgeMs,
       );
-      const { since: _, ...reason } = unseen ?? { reason: 'stale' as const, since: now };
+      const { since: _, ...unknownDetails } = unseen ?? { reason: 'stale' as const, since: now };
       const texts = recentValues.flatMap(({ value }) => value);
-      return [fact, recentValues.length === 0 ? { state: 'unseen', ...reason } : createFact(texts)];
+      return [fact, recentValues.length === 0 ? { state: 'unseen', ...unknownDetails } : createFact(texts)];
     }),
   );
 }
@@ -164,20 +169,20 @@ function mergeValue(
 ): { readonly after: FactHistory; readonly change?: FactChange } {
   const { current, past } = before;
   if (current === undefined) {
-    return { after: { ...EMPTY_FACT, current: { value, firstSeen: at, lastSeen: at } } };
+    return { after: { ...EMPTY_FACT_HISTORY, current: { value, firstSeen: at, lastSeen: at } } };
   }
   if (isSameValue(fact, current.value, value)) {
-    const refreshed = { ...current, value: mergeSameValue(fact, current.value, value), lastSeen: at };
-    return { after: { current: refreshed, candidate: undefined, past, unseen: undefined } };
+    const refreshedValue = { ...current, value: mergeSameValue(fact, current.value, value), lastSeen: at };
+    return { after: { current: refreshedValue, candidate: undefined, past, unseen: undefined } };
   }
   const candidate = addSighting(fact, before.candidate, value, at);
   if (candidate.sightings < computeSightings(fact, past, value, at)) {
     return { after: { current, candidate, past, unseen: undefined } };
   }
-  const { sightings: _, ...confirmed } = candidate;
+  const { sightings: _, ...confirmedValue } = candidate;
   return {
     after: {
-      current: confirmed,
+      current: confirmedValue,
       candidate: undefined,
       past: [current, ...past].slice(0, MAX_PAST_VALUES),
       unseen: undefined,
@@ -185,9 +190,9 @@ function mergeValue(
     change: {
       fact,
       before: current.value,
-      after: confirmed.value,
+      after: confirmedValue.value,
       beforeLastSeenAt: current.lastSeen,
-      afterFirstSeenAt: confirmed.firstSeen,
+      afterFirstSeenAt: confirmedValue.firstSeen,
     },
   };
 }
@@ -201,7 +206,7 @@ function addSighting(
   if (candidate === undefined || !isSameValue(fact, candidate.value, value)) {
     return { value, firstSeen: at, lastSeen: at, sightings: 1 };
   }
-  if (at.getTime() - candidate.lastSeen.getTime() < MIN_BETWEEN_SIGHTINGS_MS) return candidate;
+  if (at.getTime() - candidate.lastSeen.getTime() < MIN_SIGHTING_INTERVAL_MS) return candidate;
   return {
     ...candidate,
     value: mergeSameValue(fact, candidate.value, value),

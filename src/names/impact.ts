@@ -13,7 +13,7 @@ import {
 } from './facts.ts';
 import type { NameserverCheck } from './nameserver-check.ts';
 
-/** The impact of a task on a name. A failed lookup is an impact item and never counts as safe. */
+/** The impact of a task on a name. A failed lookup is listed as an impact item and never counts as safe. */
 
 export const IMPACT_TASKS = ['delete', 'lapse', 'nameservers', 'owner-change', 'authcode'] as const;
 export type ImpactTask = (typeof IMPACT_TASKS)[number];
@@ -21,9 +21,9 @@ export type ImpactTask = (typeof IMPACT_TASKS)[number];
 /** Worst first. */
 export const SEVERITIES = [
   'stops',
-  /** Moves with the name, and stops working if the move fails. */
+  /** For uses that move with the name and stop working if the move fails. */
   'at_stake',
-  /** Unknown, because a lookup failed. */
+  /** A lookup failed, so the impact is unknown. */
   'unseen',
   'note',
 ] as const;
@@ -90,16 +90,16 @@ export const impactItemSchema = z.discriminatedUnion('code', [
 ]);
 export type ImpactItem = Readonly<z.output<typeof impactItemSchema>>;
 
-export type Certainty = 'yes' | 'no' | 'unknown';
+export type YesNoUnknown = 'yes' | 'no' | 'unknown';
 
 export interface Impact {
   readonly task: ImpactTask;
   readonly seenAt: Date;
   readonly items: readonly ImpactItem[];
   /** Whether mail, a website or other names use the name. */
-  readonly isInUse: Certainty;
-  /** Whether the new nameservers answer and match the DS; undefined if the task sets no nameservers. */
-  readonly areNewNameserversReady: Certainty | undefined;
+  readonly isInUse: YesNoUnknown;
+  /** Whether the new nameservers answer and match the DS record; undefined for other tasks. */
+  readonly areNewNameserversReady: YesNoUnknown | undefined;
 }
 
 export interface ImpactInput {
@@ -111,14 +111,14 @@ export interface ImpactInput {
   readonly earlierFacts: Facts;
   /** Undefined if the lookup failed. */
   readonly dependents: Dependents | undefined;
-  /** For the task `nameservers`: the answers of the new nameservers; undefined until they are asked. */
-  readonly checks?: readonly NameserverCheck[] | undefined;
+  /** For the task `nameservers`: the checks of the new nameservers; undefined before they are queried. */
+  readonly nameserverChecks?: readonly NameserverCheck[] | undefined;
 }
 
 export const WEB_FACTS: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
 const USAGE_FACTS: readonly FactName[] = [...WEB_FACTS, 'mx'];
 /** Null MX (RFC 7505). */
-export const NO_MAIL = '0 .';
+export const NULL_MX = '0 .';
 const CODES_WORST_FIRST: readonly ImpactItem['code'][] = [
   'new_nameservers_not_authoritative',
   'new_nameservers_silent',
@@ -140,8 +140,8 @@ const CODES_WORST_FIRST: readonly ImpactItem['code'][] = [
 
 export function assessImpact(input: ImpactInput): Impact {
   const items = [
-    ...(input.task === 'nameservers' ? listNameserverItems(input.checks) : []),
-    ...listUseItems(input),
+    ...(input.task === 'nameservers' ? listNameserverItems(input.nameserverChecks) : []),
+    ...listUsageItems(input),
     ...listDependentItems(input),
     ...listUnseenItems(input),
     ...listLockItems(input),
@@ -150,9 +150,10 @@ export function assessImpact(input: ImpactInput): Impact {
   return {
     task: input.task,
     seenAt: input.seenAt,
-    items: items.sort(compareSeverity),
-    isInUse: isUsed ? 'yes' : areAllUsesKnown(input) ? 'no' : 'unknown',
-    areNewNameserversReady: input.task === 'nameservers' ? areServersReady(input.checks) : undefined,
+    items: items.sort(compareItems),
+    isInUse: isUsed ? 'yes' : isUsageKnown(input) ? 'no' : 'unknown',
+    areNewNameserversReady:
+      input.task === 'nameservers' ? areServersReady(input.nameserverChecks) : undefined,
   };
 }
 
@@ -171,19 +172,19 @@ export function needsTypedName({ task, isInUse: inUse, areNewNameserversReady: r
 }
 
 export interface ImpactDifference {
-  readonly appeared: readonly ImpactItem[];
-  readonly disappeared: readonly ImpactItem[];
-  readonly changed: readonly { readonly before: ImpactItem; readonly after: ImpactItem }[];
+  readonly addedItems: readonly ImpactItem[];
+  readonly removedItems: readonly ImpactItem[];
+  readonly changedItems: readonly { readonly before: ImpactItem; readonly after: ImpactItem }[];
 }
 
-/** Compares two impacts of the same task, such as at the request and at the approval. */
+/** Compares two impacts of the same task, such as those at the request and at the approval. */
 export function compareImpacts(before: Impact, after: Impact): ImpactDifference {
   const itemsBefore = new Map(before.items.map((item) => [getItemKey(item), item]));
   const itemsAfter = new Map(after.items.map((item) => [getItemKey(item), item]));
   return {
-    appeared: after.items.filter((item) => !itemsBefore.has(getItemKey(item))),
-    disappeared: before.items.filter((item) => !itemsAfter.has(getItemKey(item))),
-    changed: after.items.flatMap((item) => {
+    addedItems: after.items.filter((item) => !itemsBefore.has(getItemKey(item))),
+    removedItems: before.items.filter((item) => !itemsAfter.has(getItemKey(item))),
+    changedItems: after.items.flatMap((item) => {
       const previous = itemsBefore.get(getItemKey(item));
       return previous === undefined || JSON.stringify(previous) === JSON.stringify(item)
         ? []
@@ -192,12 +193,12 @@ export function compareImpacts(before: Impact, after: Impact): ImpactDifference 
   };
 }
 
-/** Lists the findings that approvers must see, in a comparable form. A failed lookup is a finding too. */
+/** Lists the findings that approvers must see, including failed lookups, as strings that can be compared. */
 export function listFindingKeys({ items }: Impact): string[] {
   return [...new Set(items.filter(({ severity }) => severity !== 'note').flatMap(listItemFindingKeys))];
 }
 
-/** Addresses aren't findings, because many websites change them all the time. */
+/** Addresses aren't findings, because many websites change them often. */
 function listItemFindingKeys(item: ImpactItem): string[] {
   switch (item.code) {
     case 'dependents':
@@ -222,11 +223,11 @@ export function isFullyChecked({ items }: Impact): boolean {
   return items.every(({ severity }) => severity !== 'unseen');
 }
 
-export const MAX_CURRENT_AGE_MS = HOUR_MS;
+export const MAX_CURRENT_FACT_AGE_MS = HOUR_MS;
 
-/** Old facts still cause warnings, but no longer make anything count as safe. */
+/** Stale facts still cause warnings, but they no longer count as proof that a task is safe. */
 export function markStaleImpact(impact: Impact, now: Date): Impact {
-  if (now.getTime() - impact.seenAt.getTime() <= MAX_CURRENT_AGE_MS) return impact;
+  if (now.getTime() - impact.seenAt.getTime() <= MAX_CURRENT_FACT_AGE_MS) return impact;
   const otherItems = impact.items.filter((item) => item.code !== 'unseen');
   const unseenFacts = impact.items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
   const facts = [...new Set([...USAGE_FACTS, ...unseenFacts])];
@@ -234,14 +235,14 @@ export function markStaleImpact(impact: Impact, now: Date): Impact {
   return {
     ...impact,
     items: [...otherItems, { code: 'unseen', severity: 'unseen', reason: 'stale', facts } as const].sort(
-      compareSeverity,
+      compareItems,
     ),
     isInUse: impact.isInUse === 'no' ? 'unknown' : impact.isInUse,
     areNewNameserversReady: ready === 'yes' ? 'unknown' : ready,
   };
 }
 
-/** Unique within an impact. */
+/** The key is unique within an impact. */
 function getItemKey(item: ImpactItem): string {
   switch (item.code) {
     case 'records_differ':
@@ -257,17 +258,17 @@ function getItemKey(item: ImpactItem): string {
   }
 }
 
-function compareSeverity(a: ImpactItem, b: ImpactItem): number {
+function compareItems(a: ImpactItem, b: ImpactItem): number {
   return CODES_WORST_FIRST.indexOf(a.code) - CODES_WORST_FIRST.indexOf(b.code);
 }
 
-function getUseSeverity({ task, checks }: ImpactInput): Severity {
+function getUsageSeverity({ task, nameserverChecks }: ImpactInput): Severity {
   if (task === 'delete' || task === 'lapse') return 'stops';
-  return task === 'nameservers' && areServersReady(checks) === 'no' ? 'stops' : 'at_stake';
+  return task === 'nameservers' && areServersReady(nameserverChecks) === 'no' ? 'stops' : 'at_stake';
 }
 
-function listUseItems(input: ImpactInput): ImpactItem[] {
-  const severity = getUseSeverity(input);
+function listUsageItems(input: ImpactInput): ImpactItem[] {
+  const severity = getUsageSeverity(input);
   const getValue = (fact: FactName) =>
     getFactValue(input.facts[fact]) ?? getFactValue(input.earlierFacts[fact]) ?? [];
   const servers = parseMailServers(getValue('mx'));
@@ -286,13 +287,13 @@ function listUseItems(input: ImpactInput): ImpactItem[] {
 }
 
 function parseMailServers(mx: FactValue): string[] {
-  return mx.filter((text) => text !== NO_MAIL).map((text) => text.slice(text.indexOf(' ') + 1));
+  return mx.filter((text) => text !== NULL_MX).map((text) => text.slice(text.indexOf(' ') + 1));
 }
 
 function listDependentItems(input: ImpactInput): ImpactItem[] {
   const { dependents } = input;
   if (dependents === undefined) return [{ code: 'dependents_unseen', severity: 'unseen' }];
-  const severity = getUseSeverity(input);
+  const severity = getUsageSeverity(input);
   return DEPENDENCIES.flatMap((by) =>
     dependents[by].count === 0 ? [] : { code: 'dependents' as const, severity, by, ...dependents[by] },
   );
@@ -304,13 +305,13 @@ function listUnseenItems({ task, facts }: ImpactInput): ImpactItem[] {
     ...(task === 'nameservers' ? (['ds'] as const) : []),
     ...(task === 'authcode' || task === 'owner-change' ? (['statuses'] as const) : []),
   ];
-  const byReason = new Map<UnknownReason, FactName[]>();
+  const factsByReason = new Map<UnknownReason, FactName[]>();
   for (const name of neededFacts) {
     const fact = facts[name] ?? { state: 'unseen', reason: 'stale' };
     if (fact.state !== 'unseen') continue;
-    byReason.set(fact.reason, [...(byReason.get(fact.reason) ?? []), name]);
+    factsByReason.set(fact.reason, [...(factsByReason.get(fact.reason) ?? []), name]);
   }
-  return [...byReason].map(([reason, names]) => ({
+  return [...factsByReason].map(([reason, names]) => ({
     code: 'unseen',
     severity: 'unseen',
     reason,
@@ -366,11 +367,11 @@ function listRecordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
   return [...items.values(), ...unseenItems];
 }
 
-function areAllUsesKnown({ facts, dependents }: ImpactInput): boolean {
+function isUsageKnown({ facts, dependents }: ImpactInput): boolean {
   return dependents !== undefined && USAGE_FACTS.every((fact) => getFactValue(facts[fact]) !== undefined);
 }
 
-function areServersReady(checks: readonly NameserverCheck[] | undefined): Certainty {
+function areServersReady(checks: readonly NameserverCheck[] | undefined): YesNoUnknown {
   if (checks === undefined || checks.length === 0) return 'unknown';
   const brokenStates: readonly NameserverCheck['state'][] = ['not_authoritative', 'no_answer', 'no_address'];
   if (checks.some(({ state, ds }) => brokenStates.includes(state) || ds === 'mismatch')) return 'no';

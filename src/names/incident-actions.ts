@@ -37,7 +37,7 @@ async function changeIncident(
   );
 }
 
-/** If the incident was a transfer, the new registrar's dates are trusted. */
+/** If the incident was a transfer, the new registrar's dates are trusted afterwards. */
 export async function confirmIncident(
   context: NamesContext,
   id: string,

@@ -36,7 +36,7 @@ export interface Incident {
   readonly openedAt: Date;
   /** In the order in which they were found; never empty. */
   readonly changes: readonly IncidentChange[];
-  /** For a guarded name, the explanation of the first of two people. */
+  /** For a guarded name, the explanation by the first of two people. */
   readonly proposedExplanation: { readonly by: string; readonly reason: string } | undefined;
   readonly explanation: { readonly by: string; readonly reason: string } | undefined;
   readonly raisedBy: string | undefined;
@@ -87,17 +87,17 @@ export function isOpen({ state }: Incident): boolean {
 }
 
 /**
- * Adds changes to an incident, or opens one. A name can have two open incidents, because changes after 72
- * hours open a new one.
+ * Adds changes to an incident, or opens one. A name can have two open incidents, because a change after the
+ * first 72 hours opens a new one.
  * @param incidents the name's incidents, latest first
- * @param lookup its `history` includes the lookup
+ * @param lookup `history` already includes the results of this lookup
  * @returns undefined if nothing changes
  */
 export function updateIncidents(
   incidents: readonly Incident[],
   lookup: {
     readonly name: string;
-    readonly unexplained: readonly UnexplainedChange[];
+    readonly unexplainedChanges: readonly UnexplainedChange[];
     readonly history: NameHistory;
     readonly at: Date;
   },
@@ -107,11 +107,13 @@ export function updateIncidents(
   const openIncidents = incidents.filter(isOpen);
   const openChanges = openIncidents.flatMap(({ changes }) => changes);
   const addedChanges = toIncidentChanges(
-    lookup.unexplained.filter(({ change }) => !openChanges.some((original) => isReversal(change, original))),
+    lookup.unexplainedChanges.filter(
+      ({ change }) => !openChanges.some((original) => isReversal(change, original)),
+    ),
     at,
   );
   if (addedChanges.length > 0) {
-    const before = latest !== undefined && canJoin(latest, at) ? latest : undefined;
+    const before = latest !== undefined && isWithinJoinWindow(latest, at) ? latest : undefined;
     return {
       before,
       after: before === undefined ? createIncident(name, addedChanges, at) : addChanges(before, addedChanges),
@@ -166,7 +168,7 @@ export function confirmOwnChange(
   return { ok: true, incident: { ...incident, state: 'ours', explanation } };
 }
 
-/** An incident can be raised only once. */
+/** The alarm can be raised only once per incident. */
 export function markAlarmRaised(incident: Incident, by: string): IncidentOutcome {
   const refusal = checkIncidentOpen(incident);
   if (refusal !== undefined) return { ok: false, refusal };
@@ -193,8 +195,9 @@ export function listIncidentKinds({
 
 /** Locks that change together count as one change. */
 function toIncidentChanges(unexplained: readonly UnexplainedChange[], at: Date): IncidentChange[] {
-  const [first, ...others] = unexplained.filter(({ change }) => change.kind === 'lock');
-  const after = [first, ...others].flatMap((lock) => lock?.change.after ?? []).sort();
+  const lockChanges = unexplained.filter(({ change }) => change.kind === 'lock');
+  const [first] = lockChanges;
+  const after = lockChanges.flatMap(({ change }) => change.after).sort();
   const locks = first === undefined ? [] : [{ ...first, change: { ...first.change, after } }];
   return [...unexplained.filter(({ change }) => change.kind !== 'lock'), ...locks].map(
     ({ change, orders }) => ({
@@ -214,14 +217,18 @@ function createIncident(name: string, changes: readonly IncidentChange[], at: Da
   };
 }
 
-/** Also reopens an incident that was closed, because the new changes need attention. */
-function addChanges(before: Incident, added: readonly IncidentChange[]): Incident {
-  const changes = [...before.changes, ...added];
-  const reopened = { proposedExplanation: undefined, explanation: undefined, overAt: undefined } as const;
-  return { ...before, ...reopened, changes, state: before.raisedBy === undefined ? 'open' : 'raised' };
+/** Reopens a closed incident, because the new changes need attention. */
+function addChanges(before: Incident, addedChanges: readonly IncidentChange[]): Incident {
+  const changes = [...before.changes, ...addedChanges];
+  const clearedFields = {
+    proposedExplanation: undefined,
+    explanation: undefined,
+    overAt: undefined,
+  } as const;
+  return { ...before, ...clearedFields, changes, state: before.raisedBy === undefined ? 'open' : 'raised' };
 }
 
-function canJoin({ changes: [first] }: Incident, at: Date): boolean {
+function isWithinJoinWindow({ changes: [first] }: Incident, at: Date): boolean {
   return first !== undefined && at.getTime() - first.afterFirstSeenAt.getTime() <= JOIN_WINDOW_MS;
 }
 
@@ -262,7 +269,7 @@ function isReverted(
   }
 }
 
-/** Whether the records have changed since a time, or may have. */
+/** Whether the records changed after this time, or may have changed. */
 function hasNewRecords(history: NameHistory, time: Date): boolean {
   return (['soa', 'nameservers', 'a', 'aaaa', 'mx'] as const).some((fact) => {
     const { current, candidate, past = [] } = history[fact] ?? {};

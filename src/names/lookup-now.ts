@@ -4,7 +4,7 @@ import type { Observation } from './facts.ts';
 import { fetchRegistryLookup } from './lookup.ts';
 import { observeImpactFacts } from './observe.ts';
 import { createFailedLookup } from './registry-record.ts';
-import { createTimeLimit } from './time-limit.ts';
+import { createTimeoutSignal } from './time-limit.ts';
 
 /** Looks up a name while a person waits. Late answers count as missing. The result isn't stored. */
 export async function lookUpNow(
@@ -14,13 +14,13 @@ export async function lookUpNow(
   timeoutMs: number,
 ): Promise<Observation> {
   const at = context.now();
-  const limit = createTimeLimit(context.signal, timeoutMs);
-  const [dnsFacts, registry] = await Promise.all([
-    observeImpactFacts(dns, name, limit),
-    fetchRegistryLookup(context, context.quickObserver, name, limit).catch((error: unknown) => {
-      if (!limit.aborted) throw error;
+  const timeoutSignal = createTimeoutSignal(context.signal, timeoutMs);
+  const [dnsFacts, registryLookup] = await Promise.all([
+    observeImpactFacts(dns, name, timeoutSignal),
+    fetchRegistryLookup(context, context.quickObserver, name, timeoutSignal).catch((error: unknown) => {
+      if (!timeoutSignal.aborted) throw error;
       return createFailedLookup(name, at, { code: 'timeout', detail: String(timeoutMs / 1_000) });
     }),
   ]);
-  return { name, at, facts: { ...registry.facts, ...dnsFacts } };
+  return { name, at, facts: { ...registryLookup.facts, ...dnsFacts } };
 }

@@ -20,11 +20,11 @@ export type LookupKind = 'dns' | 'registry';
 const URGENT_BEFORE_EXPIRY_MS = 60 * DAY_MS;
 const URGENT_AFTER_EXPIRY_MS = 120 * DAY_MS;
 const CONFIRMATION_DELAY_MS = 30 * MINUTE_MS;
-/** For registry lookups. Even shortened by {@link MAX_SPREAD}, exceeds the minimum time between sightings. */
+/** For registry lookups. Even if shortened by {@link MAX_SPREAD}, exceeds the minimum sighting interval. */
 const GUARDED_CONFIRMATION_DELAY_MS = 76 * SECOND_MS;
 const URGENT_INTERVAL_MS = 4 * HOUR_MS;
 const ROUTINE_INTERVAL_MS: Readonly<Record<LookupKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
-/** Lookups are due up to this fraction earlier, so that imported names aren't all due together. */
+/** Intervals are shortened by up to this fraction, so that imported names aren't all due together. */
 const MAX_SPREAD = 0.2;
 const CHANGING_STATUS = /^pending |^redemption period$/;
 
@@ -52,8 +52,8 @@ export function scheduleNextLookup(kind: LookupKind, name: ScheduledName, now: D
   return urgentFrom > now.getTime() && urgentFrom < next.getTime() ? new Date(urgentFrom) : next;
 }
 
-/** Finds changes that a status announces, and changes that a second lookup must confirm. */
-export function findPendingChanges(history: NameHistory) {
+/** Detects changes that a status announces, and changes that a second lookup must confirm. */
+export function detectPendingChanges(history: NameHistory) {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
   return {
@@ -86,8 +86,8 @@ const URGENT_SHARE = 0.5;
 const BURST_MS = 30_000;
 
 /**
- * Keeps two times per registry and nothing per name. Lookups must be reserved in the order in which they are
- * due.
+ * Keeps two times per registry, and no state per name. Lookups must be reserved in order of their
+ * due times.
  * @param lookupsPerHour per registry
  */
 export function createLookupPlanner(lookupsPerHour: number): LookupPlanner {

@@ -16,7 +16,7 @@ import { getFactValue, type Observation } from './facts.ts';
 import { findNewValues, mergeMajority, mergeObservation } from './history.ts';
 import { type Incident, isOpen, updateIncidents } from './incident.ts';
 import {
-  findPendingChanges,
+  detectPendingChanges,
   isUrgent,
   type LookupPlanner,
   type ScheduledName,
@@ -29,24 +29,24 @@ import type { NameObservation, NameRecord, NameRecordStore, RecordUpdate } from 
 import {
   type AssessedName,
   assessName,
-  assessPosture,
   CERTIFICATE_FACTS,
+  createPosture,
   listFindingCodes,
 } from './posture.ts';
-import { getRegistryKey } from './registry-of.ts';
+import { getLookupBudgetKey } from './registry-of.ts';
 import { isRetryableProblem, parseRegistryAnswer, type RegistryLookup } from './registry-record.ts';
-import { createTimeLimit } from './time-limit.ts';
+import { createTimeoutSignal } from './time-limit.ts';
 import { explainChanges } from './unexplained-changes.ts';
 
 export interface LookupResults {
   readonly dns: Observation | undefined;
-  /** From the parent zone, which is asked more often. */
+  /** From the parent zone, which is queried more often. */
   readonly parent: Observation | undefined;
   readonly registry: RegistryLookup | undefined;
-  /** WHOIS is asked only if the registry has no date. */
+  /** WHOIS is queried only if the registry shows no expiry date. */
   readonly whois: WhoisAnswer | undefined;
   /** When the registry lookup is due, which may be later than now. */
-  readonly registryAt: Date | undefined;
+  readonly registryDueAt: Date | undefined;
 }
 
 const NO_RESULTS: LookupResults = {
@@ -54,30 +54,30 @@ const NO_RESULTS: LookupResults = {
   parent: undefined,
   registry: undefined,
   whois: undefined,
-  registryAt: undefined,
+  registryDueAt: undefined,
 };
 
 /** Includes the wait for the server's rate limit. */
 const WHOIS_TIMEOUT_MS = 20 * SECOND_MS;
 
 /**
- * Runs the lookups that are due. The names of a registry share a budget. If the budget is used up, a later time
- * is reserved.
+ * Runs the lookups that are due. Names at the same registry share a budget. If it is used up, the registry
+ * lookup is scheduled for later.
  * @throws the signal's reason and the store's errors; the name is due again when its claim ends
  */
 export async function lookUpName(context: NamesContext, name: string, signal: AbortSignal): Promise<void> {
   const record = await context.records.find(name);
   if (record === undefined) return;
   const now = context.now();
-  const registryAt = reserveRegistryLookup(context.planner, record, now);
+  const registryDueAt = reserveRegistryLookup(context.planner, record, now);
   const [dns, registry] = await Promise.all([
     record.nextDnsLookupAt <= now ? lookUpDns(context, record, now, signal) : undefined,
-    registryAt <= now ? lookUpRegistryAndWhois(context, record, signal) : undefined,
+    registryDueAt <= now ? lookUpRegistryAndWhois(context, record, signal) : undefined,
   ]);
-  await saveLookups(context, record, { ...NO_RESULTS, dns, ...registry, registryAt });
+  await saveLookups(context, record, { ...NO_RESULTS, dns, ...registry, registryDueAt });
 }
 
-/** Looks up the DNS facts, and once a day the health of the delegation. */
+/** Looks up the DNS facts and, once a day, the health of the delegation. */
 async function lookUpDns(
   { observer, observeDelegation }: NamesContext,
   { name, history }: NameRecord,
@@ -86,7 +86,7 @@ async function lookUpDns(
 ): Promise<Observation> {
   const observation = await observer.observe(name, signal, isDailyLookupDue(CERTIFICATE_FACTS, history, now));
   const hosts = getFactValue(observation.facts.parent_nameservers);
-  // If the delegation is unknown, there is no server to ask, and the health facts become stale.
+  // If the delegation is unknown, there is no server to query, and the health facts become stale.
   if (hosts === undefined || !isHealthLookupDue(history, now)) return observation;
   const health = hosts.length === 0 ? NO_FAULTS : await observeDelegation(name, hosts, signal);
   return { ...observation, facts: { ...observation.facts, ...health } };
@@ -97,7 +97,7 @@ export async function saveParentLookup(context: NamesContext, parent: Observatio
   const record = await context.records.find(parent.name);
   if (record === undefined) return false;
   const saved = await saveLookups(context, record, { ...NO_RESULTS, parent });
-  return saved !== undefined && hasNewDelegation(record.history, saved.after.history);
+  return saved !== undefined && hasNewDelegation(record.history, saved.updatedRecord.history);
 }
 
 /**
@@ -140,13 +140,13 @@ async function lookUpRegistryAndWhois(
   if (!isWhoisDue(record, registry)) return { registry, whois: undefined };
   // The registry's answer is kept even if WHOIS fails.
   const whois = await context.whois
-    ?.fetchRecord(record.name, createTimeLimit(signal, WHOIS_TIMEOUT_MS))
+    ?.fetchRecord(record.name, createTimeoutSignal(signal, WHOIS_TIMEOUT_MS))
     .catch((): WhoisAnswer => ({ kind: 'waiting' }));
   signal.throwIfAborted();
   return { registry, whois };
 }
 
-/** If the registry has no record, the parent zone is asked. */
+/** If the registry has no record, the parent zone is queried too. */
 export async function fetchRegistryLookup(
   { rdap, now }: NamesContext,
   observer: DnsObserver,
@@ -159,11 +159,11 @@ export async function fetchRegistryLookup(
   return parseRegistryAnswer(answer, name, at, await observer.observeParent(name, signal));
 }
 
-/** Trusts the registrar in the next record. */
+/** Makes the next registry lookup trust the registrar that it finds. */
 export async function confirmTransfer({ records, now }: NamesContext, name: string): Promise<void> {
   const at = now();
   await updateRecord(records, name, await records.find(name), async (record) => ({
-    after: { ...record, ...updateDatesAfterTransfer(record, at), nextRegistryLookupAt: at },
+    updatedRecord: { ...record, ...updateDatesAfterTransfer(record, at), nextRegistryLookupAt: at },
     observations: [{ origin: 'person', at, expiresAt: undefined }],
     incident: undefined,
   }));
@@ -191,8 +191,8 @@ async function saveLookups(
   return saved;
 }
 
-function getLookupContext({ now, random = Math.random, certificateDays }: NamesContext) {
-  return { now: now(), random, certificateDays };
+function getLookupContext({ now, random = Math.random, certificateWarningDays }: NamesContext) {
+  return { now: now(), random, certificateDays: certificateWarningDays };
 }
 
 async function updateRecord(
@@ -219,11 +219,11 @@ export function mergeLookups(
   activity: NameActivity,
   { now, random, certificateDays }: ReturnType<typeof getLookupContext>,
 ): RecordUpdate {
-  const { dns, parent, registry, registryAt } = results;
+  const { dns, parent, registry, registryDueAt } = results;
   const { name } = record;
   let { history } = record;
   const observations: NameObservation[] = [];
-  // Stored in the record, so that the registry is asked even if this process stops.
+  // The request is saved with the record, so the lookup happens even if this process stops.
   let needsRegistryLookup = false;
   const changes = (
     [
@@ -233,52 +233,58 @@ export function mergeLookups(
     ] as const
   ).flatMap(([origin, observation]) => {
     if (observation === undefined) return [];
-    const seen = findNewValues(history, observation);
-    if (Object.keys(seen).length > 0) observations.push({ origin, at: observation.at, seen });
+    const newValues = findNewValues(history, observation);
+    if (Object.keys(newValues).length > 0) observations.push({ origin, at: observation.at, seen: newValues });
     const merged = (observation === parent ? mergeMajority : mergeObservation)(history, observation);
     ({ history } = merged);
     needsRegistryLookup ||= observation === parent && merged.changes.length > 0;
     return merged.changes;
   });
-  const explained = explainChanges({
+  const explanation = explainChanges({
     changes,
     history,
     orders: activity.orders,
     knownChanges: record.knownChanges,
   });
-  const { newDangers, knownChanges } = findDangers(history, explained.knownChanges);
-  const unexplained = [...explained.unexplained, ...newDangers];
-  const incident = updateIncidents(activity.incidents, { name, unexplained, history, at: now });
+  const { newDangers, knownChanges } = findDangers(history, explanation.knownChanges);
+  const unexplainedChanges = [...explanation.unexplainedChanges, ...newDangers];
+  const incident = updateIncidents(activity.incidents, { name, unexplainedChanges, history, at: now });
   const dates = updateDates(record, results);
-  const posture = assessPosture({ name, history, at: now, certificateDays }, record.posture);
-  const updated = { ...record, ...dates, history, knownChanges, posture };
+  const posture = createPosture({ name, history, at: now, certificateDays }, record.posture);
+  const updatedRecord = { ...record, ...dates, history, knownChanges, posture };
   const findings = listFindingCodes(
-    assessName(toAssessedName(updated, [incident?.after, ...activity.incidents]), now),
+    assessName(toAssessedName(updatedRecord, [incident?.after, ...activity.incidents]), now),
   );
-  const opened = findings.filter((code) => !record.findings.includes(code));
-  const closed = record.findings.filter((code) => !findings.includes(code));
-  if (opened.length + closed.length > 0) observations.push({ origin: 'finding', at: now, opened, closed });
-  const scheduled = toScheduledName(updated, activity, incident?.after ?? activity.incidents[0], now);
-  const scheduleNext = (kind: 'dns' | 'registry') => scheduleNextLookup(kind, scheduled, now, random());
+  const openedFindings = findings.filter((code) => !record.findings.includes(code));
+  const closedFindings = record.findings.filter((code) => !findings.includes(code));
+  if (openedFindings.length + closedFindings.length > 0)
+    observations.push({ origin: 'finding', at: now, opened: openedFindings, closed: closedFindings });
+  const scheduledName = toScheduledName(
+    updatedRecord,
+    activity,
+    incident?.after ?? activity.incidents[0],
+    now,
+  );
+  const scheduleNext = (kind: 'dns' | 'registry') => scheduleNextLookup(kind, scheduledName, now, random());
   const isDeferred =
-    registry === undefined && registryAt !== undefined && registryAt > record.nextRegistryLookupAt;
+    registry === undefined && registryDueAt !== undefined && registryDueAt > record.nextRegistryLookupAt;
   const after = {
-    ...updated,
+    ...updatedRecord,
     findings,
     nextDnsLookupAt:
       dns === undefined ? pickEarlier(record.nextDnsLookupAt, scheduleNext('dns')) : scheduleNext('dns'),
     nextRegistryLookupAt:
       registry !== undefined
-        ? scheduleAfterRegistry(registry, scheduleNext('registry'), now)
+        ? scheduleAfterRegistryLookup(registry, scheduleNext('registry'), now)
         : needsRegistryLookup
           ? now
           : isDeferred
-            ? registryAt
+            ? registryDueAt
             : pickEarlier(record.nextRegistryLookupAt, scheduleNext('registry')),
     isRegistryReserved: isDeferred,
-    isUrgent: isUrgent(scheduled, now),
+    isUrgent: isUrgent(scheduledName, now),
   };
-  return { after, observations, incident };
+  return { updatedRecord: after, observations, incident };
 }
 
 function updateDates(record: NameRecord, { registry, whois }: LookupResults): NameDates {
@@ -287,7 +293,7 @@ function updateDates(record: NameRecord, { registry, whois }: LookupResults): Na
   return lacksDate(registry.result) ? updateDatesAfterWhois(record, dates, whois, registry.at) : dates;
 }
 
-/** @param incidents the name's incidents; if an incident occurs twice, the first version counts */
+/** @param incidents the name's incidents; if an incident is listed twice, the first version counts */
 function toAssessedName(record: NameRecord, incidents: readonly (Incident | undefined)[]): AssessedName {
   const incidentsById = new Map(
     dropMissing(incidents)
@@ -311,17 +317,19 @@ function toAssessedName(record: NameRecord, incidents: readonly (Incident | unde
  * @param original the record when the lookup began
  */
 function keepNewRequests(original: NameRecord, latest: NameRecord, update: RecordUpdate): RecordUpdate {
-  const { after } = update;
+  const { updatedRecord } = update;
   const isDnsRequested = latest.nextDnsLookupAt.getTime() !== original.nextDnsLookupAt.getTime();
   const isRegistryRequested =
     latest.nextRegistryLookupAt.getTime() !== original.nextRegistryLookupAt.getTime();
   return {
     ...update,
-    after: {
-      ...after,
-      ...(isDnsRequested && { nextDnsLookupAt: pickEarlier(latest.nextDnsLookupAt, after.nextDnsLookupAt) }),
+    updatedRecord: {
+      ...updatedRecord,
+      ...(isDnsRequested && {
+        nextDnsLookupAt: pickEarlier(latest.nextDnsLookupAt, updatedRecord.nextDnsLookupAt),
+      }),
       ...(isRegistryRequested &&
-        latest.nextRegistryLookupAt < after.nextRegistryLookupAt && {
+        latest.nextRegistryLookupAt < updatedRecord.nextRegistryLookupAt && {
           nextRegistryLookupAt: latest.nextRegistryLookupAt,
           isRegistryReserved: latest.isRegistryReserved,
         }),
@@ -335,17 +343,20 @@ function toScheduledName(
   incident: Incident | undefined,
   now: Date,
 ): ScheduledName {
-  const { isChanging, hasUnconfirmedChange } = findPendingChanges(record.history);
+  const { isChanging, hasUnconfirmedChange } = detectPendingChanges(record.history);
   return {
     expiresAt: record.expiry?.at,
     isGuarded,
     isChanging:
-      isChanging || hasOpenOrder || mayHaveMoreChanges(incident, now) || record.renewed !== undefined,
+      isChanging ||
+      hasOpenOrder ||
+      mayHaveMoreChanges(incident, now) ||
+      record.unpublishedRenewal !== undefined,
     hasUnconfirmedChange,
   };
 }
 
-/** Names are stolen in several steps, so more changes may follow an incident. */
+/** A name is often stolen in several steps, so more changes may follow an incident. */
 const INCIDENT_FOLLOW_UP_MS = 30 * DAY_MS;
 
 function mayHaveMoreChanges(incident: Incident | undefined, now: Date): boolean {
@@ -356,11 +367,11 @@ function mayHaveMoreChanges(incident: Incident | undefined, now: Date): boolean 
 /** @returns a future time if the name isn't due or the registry's budget is used up */
 function reserveRegistryLookup(planner: LookupPlanner, record: NameRecord, now: Date): Date {
   if (record.nextRegistryLookupAt > now || record.isRegistryReserved) return record.nextRegistryLookupAt;
-  return planner.reserve(getRegistryKey(record.name), record.isUrgent, now);
+  return planner.reserve(getLookupBudgetKey(record.name), record.isUrgent, now);
 }
 
-/** A failed lookup is retried after an hour, or later if the registry requests that. */
-function scheduleAfterRegistry({ result }: RegistryLookup, next: Date, now: Date): Date {
+/** A failed lookup is retried after an hour, or later if the registry requests a longer delay. */
+function scheduleAfterRegistryLookup({ result }: RegistryLookup, next: Date, now: Date): Date {
   if (result.kind !== 'failed' || !isRetryableProblem(result.problem)) return next;
   return new Date(now.getTime() + Math.max(result.retryAfterMs ?? 0, HOUR_MS));
 }

@@ -22,7 +22,7 @@ export const nameEvents = [
       ...(['lapse_requested', 'lapse_confirmed', 'name_kept', 'name_handed_over'] as const),
     ],
     {
-      /** The end of a snooze, or the given expiry. */
+      /** The end of a snooze, or the expiry date that a person entered. */
       until: timestampSchema.optional(),
       reason: z.string().optional(),
       confirmedBy: confirmedBySchema,
@@ -40,19 +40,19 @@ export const nameEvents = [
     before: textsSchema,
     after: textsSchema,
   }),
-  /** `incident_proposed`: by the first of two people. `incident_over`: the name is back to normal. */
+  /** `incident_proposed`: the first of two people confirmed. `incident_over`: the name is back to normal. */
   buildEventSchema('name', ['incident_proposed', 'incident_ours', 'incident_raised', 'incident_over'], {
     incidents: z.array(incidentKindSchema).readonly(),
     reason: z.string().optional(),
   }),
-  /** `orderId`: the regular order that replaces the mandate's order, or the mandate's order that isn't sent. */
+  /** `orderId`: the regular order that replaces the mandate's order, or the mandate's unsent order. */
   buildEventSchema('name', ['mandate_held'], {
     mandate: z.string(),
     holdReason: holdReasonSchema,
     orderId: z.string().optional(),
   }),
   buildEventSchema('name', ['name_changed'], changedValuesShape),
-  /** `names`: the first names with a new owner or channel. `count`: the number of all such names. */
+  /** `names`: some of the names with a new owner or channel. `count`: the number of all such names. */
   buildEventSchema('name', ['notices_rerouted'], {
     count: z.int(),
     names: z.array(z.object({ name: z.string(), before: routingSchema, after: routingSchema })).readonly(),

@@ -5,7 +5,7 @@ import type { Incident } from './incident.ts';
 import type { Lapse } from './ports.ts';
 import { buildIncidentOrderId, NAME_TASKS, type NameOrder } from './unexplained-changes.ts';
 
-/** Orders and decisions as possible explanations of changes. */
+/** Orders and decisions that may explain changes. */
 
 const nameServersInputSchema = z.object({ nameServers: z.array(z.string()) });
 
@@ -42,13 +42,13 @@ export function listNameOrders(
       },
     ];
   });
-  const confirmed = lapse?.confirmed;
-  return confirmed === undefined
+  const confirmation = lapse?.confirmed;
+  return confirmation === undefined
     ? sentOrders
-    : [...sentOrders, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: confirmed.at }];
+    : [...sentOrders, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: confirmation.at }];
 }
 
-/** Lists transfers without an order that the team has confirmed as its own. They explain no later transfer. */
+/** Lists transfers without an order that the team confirmed as its own. They explain no later transfers. */
 export function listConfirmedTransfers(incidents: readonly Incident[]): NameOrder[] {
   return incidents
     .filter(({ state }) => state === 'ours')

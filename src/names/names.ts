@@ -13,11 +13,11 @@ import { lookUpNow } from './lookup-now.ts';
 import { createLookupPlanner } from './lookup-planner.ts';
 import { listConfirmedTransfers, listNameOrders } from './name-orders.ts';
 import { createDelegationObserver } from './observe-delegation.ts';
-import { checkConfirmation, findProofOrHint, getLiveSendTime } from './order-evidence.ts';
+import { checkConfirmation, findProofOrHint, getNonDemoSentTime } from './order-evidence.ts';
 import { createImpactService } from './order-impact.ts';
 import { createOrderIncidents } from './order-incidents.ts';
 import type { NameRecord } from './ports.ts';
-import { createTimeLimit } from './time-limit.ts';
+import { createTimeoutSignal } from './time-limit.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 
 export interface KnownName {
@@ -29,7 +29,7 @@ export interface KnownName {
 
 /** After this time, another process can claim the names of a process that stopped. */
 const LEASE_MS = 2 * MINUTE_MS;
-/** Per registry. Allows the weekly lookups of a million names, and as many urgent lookups. */
+/** Per registry. Enough for weekly lookups of a million names, and as many urgent lookups. */
 const LOOKUPS_PER_HOUR = 12_000;
 /** Only the latest live orders are considered as explanations of changes. */
 const MAX_ORDERS_CHECKED = 50;
@@ -72,7 +72,7 @@ export function createNames(context: NamesContext) {
       listAllOpen: (limit: number): Promise<readonly ListedIncident[]> => incidents.listAllOpen(limit),
       confirmOwnChange: (id: string, confirmation: IncidentConfirmation) =>
         confirmIncident(context, id, confirmation),
-      raise: (id: string, by: string) => raiseAlarm(context, id, by),
+      raiseAlarm: (id: string, by: string) => raiseAlarm(context, id, by),
     },
     /** Looks for evidence about the outcome of an order whose answer was lost. */
     findEvidence: (order: Order, item: OrderItem) => findEvidence(context, order, item),
@@ -109,7 +109,7 @@ async function loadActivity(
   };
 }
 
-/** Anything that was never looked up is looked up now, for at most two seconds. */
+/** Takes at most two seconds. */
 async function loadKnownName(context: NamesContext, name: string): Promise<KnownName> {
   const { records, now } = context;
   const { history, knownChanges } = (await records.find(name)) ?? { history: {}, knownChanges: [] };
@@ -128,17 +128,17 @@ async function completeHistory(
   history: NameHistory,
 ): Promise<NameHistory> {
   const { quickObserver, signal, log } = context;
-  const limit = createTimeLimit(signal, QUICK_TIMEOUT_MS);
+  const timeoutSignal = createTimeoutSignal(signal, QUICK_TIMEOUT_MS);
   const catchErrors = (lookup: Promise<Observation>) =>
     lookup.catch((err: unknown) => {
-      if (!limit.aborted) log.warn({ err, name }, 'looking up a name for a person failed');
+      if (!timeoutSignal.aborted) log.warn({ err, name }, 'looking up a name for a person failed');
       return undefined;
     });
   const lookups = await Promise.all([
-    wasLookedUp(history, DNS_FACTS) ? undefined : catchErrors(quickObserver.observe(name, limit)),
+    wasLookedUp(history, DNS_FACTS) ? undefined : catchErrors(quickObserver.observe(name, timeoutSignal)),
     wasLookedUp(history, REGISTRY_FACTS)
       ? undefined
-      : catchErrors(fetchRegistryLookup(context, quickObserver, name, limit)),
+      : catchErrors(fetchRegistryLookup(context, quickObserver, name, timeoutSignal)),
   ]);
   return lookups.reduce<NameHistory>(
     (merged, lookup) => (lookup === undefined ? merged : mergeObservation(merged, lookup).history),
@@ -149,9 +149,9 @@ async function completeHistory(
 async function findEvidence(context: NamesContext, order: Order, item: OrderItem): Promise<Evidence> {
   const { records, signal, now } = context;
   const { name } = item;
-  const sentAt = getLiveSendTime(order, item);
+  const sentAt = getNonDemoSentTime(order, item);
   if (sentAt === undefined) return { kind: 'nothing' };
-  const lookup = await lookUpAtRegistry(context, name, createTimeLimit(signal, EVIDENCE_TIMEOUT_MS));
+  const lookup = await lookUpAtRegistry(context, name, createTimeoutSignal(signal, EVIDENCE_TIMEOUT_MS));
   const [record, sightings] = await Promise.all([records.find(name), records.listRegistrySightings(name)]);
   const { orders } = await context.loadActivity(record ?? { name, lapse: undefined });
   return findProofOrHint(
@@ -171,7 +171,7 @@ async function findConfirmation(
   const lookup = await lookUpAtRegistry(
     context,
     item.name,
-    createTimeLimit(context.signal, EVIDENCE_TIMEOUT_MS),
+    createTimeoutSignal(context.signal, EVIDENCE_TIMEOUT_MS),
   );
   return checkConfirmation(order, sentAt, lookup);
 }

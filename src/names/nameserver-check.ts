@@ -10,7 +10,7 @@ import {
   getFactValue,
   isSameValue,
 } from './facts.ts';
-import { findAddresses, lookUpUsage, type QueryClient, toFact } from './observe.ts';
+import { findAddresses, lookUpUsageFacts, type QueryClient, toFact } from './observe.ts';
 
 export interface NameserverCheck {
   readonly host: string;
@@ -24,7 +24,7 @@ export interface NameserverCheck {
   readonly differences: readonly RecordDifference[];
   /** Facts that couldn't be compared. */
   readonly uncomparedFacts: readonly FactName[];
-  /** Whether the server's keys match the DS in the parent zone. */
+  /** Whether the server's keys match the DS records in the parent zone. */
   readonly ds: DsMatch | 'unsigned';
 }
 
@@ -64,7 +64,7 @@ async function checkNameserver(
   host: string,
   signal: AbortSignal | undefined,
 ): Promise<NameserverCheck> {
-  const result = await findAddress(dns, checkedName.name, host, signal);
+  const result = await findAuthoritativeAddress(dns, checkedName.name, host, signal);
   if ('state' in result) {
     return {
       host,
@@ -80,21 +80,21 @@ async function checkNameserver(
     queryRecords(dns, queryHost, checkedName.name, signal),
     checkDs(dns, queryHost, checkedName.name, signal),
   ]);
-  const current = await checkedName.currentFacts;
-  const compared = COMPARED_FACTS.map((fact) => ({
+  const currentFacts = await checkedName.currentFacts;
+  const comparisons = COMPARED_FACTS.map((fact) => ({
     fact,
-    now: getFactValue(current[fact]),
+    now: getFactValue(currentFacts[fact]),
     onNewServer: getFactValue(records[fact]),
   }));
   return {
     host,
     state: 'authoritative',
-    differences: compared.flatMap(({ fact, now, onNewServer }) =>
+    differences: comparisons.flatMap(({ fact, now, onNewServer }) =>
       now === undefined || onNewServer === undefined || isSameValue(fact, now, onNewServer)
         ? []
         : { fact, now, onNewServer },
     ),
-    uncomparedFacts: compared.flatMap(({ fact, now, onNewServer }) =>
+    uncomparedFacts: comparisons.flatMap(({ fact, now, onNewServer }) =>
       now === undefined || onNewServer === undefined ? fact : [],
     ),
     ds,
@@ -111,7 +111,7 @@ export async function checkServerAuthority(
   host: string,
   signal: AbortSignal | undefined,
 ): Promise<Pick<NameserverCheck, 'host' | 'state' | 'ds'>> {
-  const result = await findAddress(dns, name, host, signal);
+  const result = await findAuthoritativeAddress(dns, name, host, signal);
   if ('state' in result) return { host, state: result.state, ds: 'unknown' };
   const queryHost = <Type extends RecordType>(queryName: string, type: Type) =>
     dns.queryNameserver(result.address, queryName, type, signal);
@@ -124,7 +124,7 @@ type Query = <Type extends RecordType>(
 ) => Promise<NameserverAnswer<RecordData[Type]>>;
 
 /** Finds an address that answers authoritatively, or else the state of the host. */
-async function findAddress(
+async function findAuthoritativeAddress(
   dns: QueryClient,
   name: string,
   host: string,
@@ -161,17 +161,19 @@ async function queryRecords(
     type: Type,
     toTexts: (records: readonly RecordData[Type][]) => readonly string[],
   ): Promise<Fact> => {
-    let current = host;
-    for (let aliases = 0; aliases <= MAX_ALIASES; aliases += 1) {
-      const isOwnHost = current === name || current.endsWith(`.${name}`);
-      const answer = isOwnHost ? await queryHost(current, type) : await dns.query(current, type, signal);
+    let currentHost = host;
+    for (let aliasCount = 0; aliasCount <= MAX_ALIASES; aliasCount += 1) {
+      const isInZone = currentHost === name || currentHost.endsWith(`.${name}`);
+      const answer = isInZone
+        ? await queryHost(currentHost, type)
+        : await dns.query(currentHost, type, signal);
       if (answer.kind === 'referral') return createUnknownFact('referral');
       if (answer.kind !== 'alias') return toFact(answer, toTexts);
-      current = answer.target;
+      currentHost = answer.target;
     }
     return createUnknownFact('alias_loop');
   };
-  return lookUpUsage(name, lookUp);
+  return lookUpUsageFacts(name, lookUp);
 }
 
 /** Without a matching key, validating resolvers can't resolve the name. */

@@ -7,10 +7,10 @@ import { HEALTH_FACTS } from './delegation-health.ts';
 import { ABSENT, createFact, createUnknownFact, type Fact, type Facts } from './facts.ts';
 import type { LookupPlanner } from './lookup-planner.ts';
 import { checkServerAuthority } from './nameserver-check.ts';
-import { getRegistryKey } from './registry-of.ts';
+import { getLookupBudgetKey } from './registry-of.ts';
 import { parseRegistryAnswer } from './registry-record.ts';
 
-/** Asks the servers of a delegation about the name, and registries about the servers' domains. */
+/** Queries the servers of a delegation for the name, and registries for the servers' domains. */
 
 /** The state of a nameserver's domain, according to its registry. */
 type DomainState =
@@ -24,7 +24,7 @@ const MAX_HOSTS = 13;
 const CACHE_MS = 12 * HOUR_MS;
 const UNKNOWN_CACHE_MS = HOUR_MS;
 const MAX_CACHED_DOMAINS = 10_000;
-const EXPIRING_MS = 30 * DAY_MS;
+const EXPIRING_SOON_MS = 30 * DAY_MS;
 
 export function createDelegationObserver(
   dns: DnsClient,
@@ -32,25 +32,25 @@ export function createDelegationObserver(
   planner: LookupPlanner,
   now: () => Date,
 ): NamesContext['observeDelegation'] {
-  const domains = new Map<string, { readonly state: Promise<DomainState>; readonly until: number }>();
+  const domainCache = new Map<string, { readonly state: Promise<DomainState>; readonly until: number }>();
 
   function getDomainState(domain: string, signal: AbortSignal): Promise<DomainState> {
-    const cached = domains.get(domain);
+    const cached = domainCache.get(domain);
     if (cached !== undefined && cached.until > now().getTime()) return cached.state;
     const state = lookUpDomain(domain, signal);
-    if (domains.size >= MAX_CACHED_DOMAINS) domains.clear();
-    const cacheFor = (ms: number) => domains.set(domain, { state, until: now().getTime() + ms });
+    if (domainCache.size >= MAX_CACHED_DOMAINS) domainCache.clear();
+    const cacheFor = (ms: number) => domainCache.set(domain, { state, until: now().getTime() + ms });
     cacheFor(CACHE_MS);
     state.then(
       ({ kind }) => kind === 'unknown' && cacheFor(UNKNOWN_CACHE_MS),
-      () => domains.delete(domain),
+      () => domainCache.delete(domain),
     );
     return state;
   }
 
   async function lookUpDomain(domain: string, signal: AbortSignal): Promise<DomainState> {
     // Uses the same budget as other lookups. If it is used up, the domain is checked on another day.
-    if (planner.reserve(getRegistryKey(domain), false, now()) > now()) return { kind: 'unknown' };
+    if (planner.reserve(getLookupBudgetKey(domain), false, now()) > now()) return { kind: 'unknown' };
     const { result } = parseRegistryAnswer(await rdap.fetchRecord(domain, signal), domain, now());
     switch (result.kind) {
       case 'registered':
@@ -89,36 +89,36 @@ function assessDelegationHealth(
   domains: readonly { readonly domain: string; readonly state: DomainState }[],
   now: Date,
 ): Facts {
-  const listHosts = (...states: readonly (typeof servers)[number]['state'][]): Fact =>
+  const createHostsFact = (...states: readonly (typeof servers)[number]['state'][]): Fact =>
     createFact(servers.filter(({ state }) => states.includes(state)).map(({ host }) => host));
   // A registry's record may be missing. A domain whose hosts have addresses is registered.
   const serversWithAddress = servers.filter(({ state }) => state !== 'no_address' && state !== 'unseen');
   const isInUse = (domain: string) => serversWithAddress.some(({ host }) => getDomain(host) === domain);
   // A domain that wasn't looked up may be unregistered.
   const areAllDomainsKnown = domains.every(({ state }) => state.kind !== 'unknown');
-  const filterDomains = (matches: (state: DomainState, domain: string) => boolean): Fact => {
-    const matching = domains.flatMap(({ domain, state }) => (matches(state, domain) ? [domain] : []));
-    return matching.length > 0 || areAllDomainsKnown
-      ? createFact(matching)
+  const createDomainsFact = (matches: (state: DomainState, domain: string) => boolean): Fact => {
+    const matchingDomains = domains.flatMap(({ domain, state }) => (matches(state, domain) ? [domain] : []));
+    return matchingDomains.length > 0 || areAllDomainsKnown
+      ? createFact(matchingDomains)
       : createUnknownFact('registry_unavailable');
   };
-  const answeringServers = servers.filter(({ state }) => state === 'authoritative');
-  const expiresBefore = now.getTime() + EXPIRING_MS;
+  const authoritativeServers = servers.filter(({ state }) => state === 'authoritative');
+  const expiresBefore = now.getTime() + EXPIRING_SOON_MS;
   return {
-    lame_nameservers: listHosts('not_authoritative'),
-    silent_nameservers: listHosts('no_answer', 'unseen'),
-    addressless_nameservers: listHosts('no_address'),
-    registrable_domains: filterDomains(({ kind }, domain) => kind === 'unregistered' && !isInUse(domain)),
-    expiring_domains: filterDomains(
+    lame_nameservers: createHostsFact('not_authoritative'),
+    silent_nameservers: createHostsFact('no_answer', 'unseen'),
+    addressless_nameservers: createHostsFact('no_address'),
+    registrable_domains: createDomainsFact(({ kind }, domain) => kind === 'unregistered' && !isInUse(domain)),
+    expiring_domains: createDomainsFact(
       (state) =>
         state.kind === 'registered' &&
         state.expiresAt !== undefined &&
         state.expiresAt.getTime() < expiresBefore,
     ),
     mismatched_ds:
-      answeringServers.length === 0 || answeringServers.some(({ ds }) => ds === 'unknown')
+      authoritativeServers.length === 0 || authoritativeServers.some(({ ds }) => ds === 'unknown')
         ? createUnknownFact('not_published')
-        : createFact(answeringServers.filter(({ ds }) => ds === 'mismatch').map(({ host }) => host)),
+        : createFact(authoritativeServers.filter(({ ds }) => ds === 'mismatch').map(({ host }) => host)),
   };
 }
 

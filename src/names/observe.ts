@@ -18,12 +18,12 @@ import { toSignaturesFact } from './signatures.ts';
 export interface DnsObserver {
   /**
    * @param includesDailyFacts whether to read certificates and signatures too
-   * @throws only the signal's reason
+   * @throws only the signal's `reason`, if it is aborted
    */
   observe(name: string, signal?: AbortSignal, includesDailyFacts?: boolean): Promise<Observation>;
   /**
    * Reads the delegation from the parent zone.
-   * @throws only the signal's reason
+   * @throws only the signal's `reason`, if it is aborted
    */
   observeParent(name: string, signal?: AbortSignal): Promise<Fact>;
 }
@@ -41,7 +41,7 @@ export type CertificateReader = (
 
 export function createDnsObserver(
   dns: DnsClient,
-  parents: ParentZones,
+  parentZones: ParentZones,
   readCertificate: CertificateReader,
   now: () => Date,
 ): DnsObserver {
@@ -81,12 +81,12 @@ export function createDnsObserver(
   /** Asks the parent zone's servers, because a resolver returns the data of the name's own zone. */
   async function observeParent(name: string, signal: AbortSignal | undefined): Promise<Fact> {
     let fact = createUnknownFact('no_parent');
-    const addresses = await parents.findServers(name, signal);
+    const addresses = await parentZones.findServers(name, signal);
     serverIndex += 1;
     for (let offset = 0; offset < Math.min(MAX_PARENT_SERVERS, addresses.length); offset += 1) {
       const address = addresses[(serverIndex + offset) % addresses.length] ?? '';
       const answer = await dns.queryDelegation(address, name, 'nameservers', signal);
-      if (answer.kind === 'delegated') return createFact(answer.nameServers);
+      if (answer.kind === 'delegated') return createFact(answer.nameservers);
       if (answer.kind === 'not_delegated') return ABSENT;
       fact = createUnknownFact(answer.failure);
     }
@@ -151,7 +151,7 @@ async function observeRecords(
   return { ...facts, requested_ds: (texts.length === 0 && unknownFact) || createFact(texts) };
 }
 
-/** Algorithm 0 requests removal (RFC 8078, section 4). */
+/** Algorithm 0 requests the removal of the DS records (RFC 8078, section 4). */
 function listRequestedDs(name: string, key: DnskeyRecord): string[] {
   return key.algorithm === 0 ? [NO_DS] : computeDsRecords(name, key).map(formatDs);
 }
@@ -159,16 +159,13 @@ function listRequestedDs(name: string, key: DnskeyRecord): string[] {
 async function lookUpImpactFacts(name: string, lookUp: RecordLookup): Promise<Facts> {
   const [nameservers, usage, ds] = await Promise.all([
     lookUp(name, 'NS', (records) => records),
-    lookUpUsage(name, lookUp),
+    lookUpUsageFacts(name, lookUp),
     lookUp(name, 'DS', (records) => records.map(formatDs)),
   ]);
   return { nameservers, ...usage, ds };
 }
 
-/**
- * Used while a person waits.
- * @param signal answers after it aborts count as missing
- */
+/** Used while a person waits. Answers after the signal aborts count as missing. */
 export function observeImpactFacts(dns: QueryClient, name: string, signal: AbortSignal): Promise<Facts> {
   return lookUpImpactFacts(name, async (host, type, toTexts) => {
     try {
@@ -186,7 +183,7 @@ export type RecordLookup = <Type extends RecordType>(
   toTexts: (records: readonly RecordData[Type][]) => readonly string[],
 ) => Promise<Fact>;
 
-export async function lookUpUsage(name: string, lookUp: RecordLookup) {
+export async function lookUpUsageFacts(name: string, lookUp: RecordLookup) {
   const keepTexts = (records: readonly string[]) => records;
   const [a, aaaa, wwwA, wwwAaaa, mx, caa, spf, dmarc] = await Promise.all([
     lookUp(name, 'A', keepTexts),

@@ -33,14 +33,14 @@ export function createObservers(
 ): Observers {
   const mayConnect = createAddressFilter(configuredServers !== undefined && isSandbox(configuredServers));
   const certificateOptions = { mayConnect: isPrivateAllowed ? () => true : createAddressFilter(false) };
-  const options = { servers: configuredServers ?? getSystemDnsServers(), mayConnect };
-  const dns = createDnsClient(options);
-  const quickDns = createDnsClient({ ...options, timeoutMs: QUICK_TIMEOUT_MS, rounds: 1 });
+  const dnsOptions = { resolvers: configuredServers ?? getSystemDnsServers(), mayConnect };
+  const dns = createDnsClient(dnsOptions);
+  const quickDns = createDnsClient({ ...dnsOptions, timeoutMs: QUICK_TIMEOUT_MS, rounds: 1 });
   const parents = createParentZones(dns, now);
   return {
     dns,
     quickDns,
-    parentDns: createDnsClient({ ...options, timeoutMs: PARENT_TIMEOUT_MS, rounds: 1 }),
+    parentDns: createDnsClient({ ...dnsOptions, timeoutMs: PARENT_TIMEOUT_MS, rounds: 1 }),
     parents,
     observer: createDnsObserver(
       dns,

@@ -1,10 +1,10 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import { type Order, readPeriod } from '../orders/order.ts';
+import { getPeriodYears, type Order } from '../orders/order.ts';
 import type { RegistryLookup as Confirmation, Evidence } from '../orders/ports.ts';
 import type { EvidenceHint, EvidenceProof, EvidenceProofCode } from '../orders/record-finding.ts';
 import { mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
-import { isDeleted } from '../registry/rdap/status.ts';
+import { isBeingDeleted } from '../registry/rdap/status.ts';
 import { addYears } from './dates.ts';
 import { type FactName, type FactValue, getRegistrarName, isSameSet } from './facts.ts';
 import { type KnownValue, listValues, type NameHistory } from './history.ts';
@@ -14,13 +14,13 @@ import type { Registration, RegistryLookup } from './registry-record.ts';
 import type { NameOrder } from './unexplained-changes.ts';
 
 /**
- * Evidence about an order whose answer was lost. A record proves that the order succeeded only if the record
- * was fetched over https and shows the requested state, an earlier record showed a different state, and
- * nothing else that is known can have caused the change. Everything else is a hint.
+ * Evidence about an order whose answer was lost. A registry record proves that the order succeeded only if it
+ * was fetched over https and shows the requested state, an earlier record showed a different state, and no
+ * other known event can have caused the change. Everything else is a hint.
  */
 
-/** A sent item, and the known facts about its name. */
-export interface LostAnswer {
+/** An item whose request was sent but not answered, with the known facts about its name. */
+export interface UnansweredRequest {
   readonly order: RequestedTask & { readonly id: string };
   readonly sentAt: Date;
   readonly history: NameHistory;
@@ -32,22 +32,24 @@ export interface LostAnswer {
 
 const MAX_CLOCK_SKEW_MS = 5 * MINUTE_MS;
 /** If the last sighting before the request is older, something else may have changed the name since. */
-const MAX_GAP_MS = 9 * DAY_MS;
+const MAX_SIGHTING_AGE_MS = 9 * DAY_MS;
 const TRANSFER_WINDOW_MS = 21 * DAY_MS;
 
-const NOTHING: Evidence = { kind: 'nothing' };
+const NO_EVIDENCE: Evidence = { kind: 'nothing' };
 
-export function findProofOrHint(lostAnswer: LostAnswer, { result }: RegistryLookup): Evidence {
-  if (result.kind === 'failed') return NOTHING;
+export function findProofOrHint(unansweredRequest: UnansweredRequest, { result }: RegistryLookup): Evidence {
+  if (result.kind === 'failed') return NO_EVIDENCE;
   const { server } = result;
   if (result.kind === 'not_registered')
     return { kind: 'hint', source: server, seen: { code: 'not_registered' } };
   const { registration } = result;
   const proof =
-    registration.usedHttps && registration.hasExactDates ? findProof(lostAnswer, registration) : undefined;
+    registration.usedHttps && registration.hasExactDates
+      ? findProof(unansweredRequest, registration)
+      : undefined;
   if (proof !== undefined) return { kind: 'done', seen: { code: proof } };
-  const assessment = assessRecord(registration, lostAnswer);
-  if (assessment === undefined) return NOTHING;
+  const assessment = assessRecord(registration, unansweredRequest);
+  if (assessment === undefined) return NO_EVIDENCE;
   if ('proof' in assessment) return { kind: 'done', seen: assessment.proof };
   const seen = registration.usedHttps ? assessment.hint : { ...assessment.hint, overHttp: true };
   return { kind: 'hint', source: server, seen };
@@ -65,13 +67,13 @@ export function checkConfirmation(
   if (result.kind !== 'registered') return 'unknown';
   const { transferredAt, statuses } = result.registration;
   if (statuses === undefined) return 'unknown';
-  if (task === 'restore') return isDeleted(statuses) ? 'not_shown' : 'shown';
+  if (task === 'restore') return isBeingDeleted(statuses) ? 'not_shown' : 'shown';
   if (transferredAt !== undefined && transferredAt.getTime() > sentAt.getTime() - HOUR_MS) return 'shown';
   return transferredAt !== undefined || statuses.includes('pending transfer') ? 'not_shown' : 'unknown';
 }
 
 /** @returns undefined if the registry's record can't show the effect of the order */
-export function getLiveSendTime(
+export function getNonDemoSentTime(
   { account }: { readonly account: Order['account'] },
   { sentAt }: { readonly sentAt: Date | undefined },
 ): Date | undefined {
@@ -80,7 +82,7 @@ export function getLiveSendTime(
 }
 
 function findProof(
-  { order, sentAt, history, orders }: LostAnswer,
+  { order, sentAt, history, orders }: UnansweredRequest,
   record: Registration,
 ): EvidenceProofCode | undefined {
   const findOldValue = (fact: FactName) => findValueBefore(history, fact, sentAt);
@@ -88,35 +90,38 @@ function findProof(
     orders.some((other) => other.id !== order.id && other.state !== 'refused' && other.sentAt >= lastSeen);
   switch (order.task) {
     case 'nameservers': {
-      const old = findOldValue('registry_nameservers');
-      const wantedServers = getRequestedNameServers(order) ?? [];
-      if (old === undefined || wantedServers.length === 0 || hasOtherCause(old)) return undefined;
-      return !isSameSet(old.value, wantedServers) && isSameSet(record.nameServers, wantedServers)
+      const oldServers = findOldValue('registry_nameservers');
+      const requestedServers = getRequestedNameServers(order) ?? [];
+      if (oldServers === undefined || requestedServers.length === 0 || hasOtherCause(oldServers))
+        return undefined;
+      return !isSameSet(oldServers.value, requestedServers) && isSameSet(record.nameServers, requestedServers)
         ? 'nameservers_set'
         : undefined;
     }
     case 'transfer':
       return isOwnTransfer(order, sentAt, record, findOldValue('registrar')) ? 'transferred' : undefined;
     case 'delete': {
-      const old = findOldValue('statuses');
+      const oldStatuses = findOldValue('statuses');
       const deletedAt = record.deletedAt?.getTime() ?? Number.NaN;
       const isInWindow =
         deletedAt >= sentAt.getTime() - MAX_CLOCK_SKEW_MS && deletedAt <= sentAt.getTime() + HOUR_MS;
       // A name past its expiry is deleted automatically.
       const isBeforeExpiry = (record.expiresAt?.getTime() ?? Number.NaN) > sentAt.getTime() + HOUR_MS;
-      if (old === undefined || isDeleted(old.value) || hasOtherCause(old)) return undefined;
-      return isInWindow && isBeforeExpiry && isDeleted(record.statuses) ? 'deleted' : undefined;
+      if (oldStatuses === undefined || isBeingDeleted(oldStatuses.value) || hasOtherCause(oldStatuses))
+        return undefined;
+      return isInWindow && isBeforeExpiry && isBeingDeleted(record.statuses) ? 'deleted' : undefined;
     }
     case 'restore': {
-      const old = findOldValue('statuses');
+      const oldStatuses = findOldValue('statuses');
       const registrar = findOldValue('registrar')?.value;
-      if (old === undefined || !isDeleted(old.value) || hasOtherCause(old)) return undefined;
+      if (oldStatuses === undefined || !isBeingDeleted(oldStatuses.value) || hasOtherCause(oldStatuses))
+        return undefined;
       // A name that was released and registered again isn't deleted either.
       const isSameRegistration =
         record.registeredAt !== undefined &&
-        record.registeredAt < old.firstSeen &&
+        record.registeredAt < oldStatuses.firstSeen &&
         isSameOrUnknownRegistrar(registrar, record);
-      return isSameRegistration && record.statuses !== undefined && !isDeleted(record.statuses)
+      return isSameRegistration && record.statuses !== undefined && !isBeingDeleted(record.statuses)
         ? 'restored'
         : undefined;
     }
@@ -132,7 +137,7 @@ function isOwnTransfer(
   record: Registration,
   registrar: KnownValue | undefined,
 ): boolean {
-  const wantedServers = getRequestedNameServers(order) ?? [];
+  const requestedServers = getRequestedNameServers(order) ?? [];
   const transferredAt = record.transferredAt?.getTime() ?? Number.NaN;
   const isInWindow =
     transferredAt >= sentAt.getTime() - MAX_CLOCK_SKEW_MS &&
@@ -141,8 +146,8 @@ function isOwnTransfer(
     registrar !== undefined &&
     !isSameOrUnknownRegistrar(registrar.value, record) &&
     isInWindow &&
-    wantedServers.length > 0 &&
-    isSameSet(record.nameServers, wantedServers)
+    requestedServers.length > 0 &&
+    isSameSet(record.nameServers, requestedServers)
   );
 }
 
@@ -150,9 +155,9 @@ function isOwnTransfer(
 function findValueBefore(history: NameHistory, fact: FactName, moment: Date): KnownValue | undefined {
   const latest = listValues(history, fact).find(({ firstSeen }) => firstSeen < moment);
   if (latest === undefined) return undefined;
-  // While a newer value isn't confirmed, the current one may have been seen after `moment`.
+  // `lastSeen` can be after `moment` if a newer value isn't confirmed yet.
   const lastSeen = latest.lastSeen < moment ? latest.lastSeen : moment;
-  return moment.getTime() - lastSeen.getTime() <= MAX_GAP_MS ? { ...latest, lastSeen } : undefined;
+  return moment.getTime() - lastSeen.getTime() <= MAX_SIGHTING_AGE_MS ? { ...latest, lastSeen } : undefined;
 }
 
 /** Also true if the name of either registrar is unknown. */
@@ -162,16 +167,16 @@ function isSameOrUnknownRegistrar(registrar: FactValue | undefined, record: Regi
 
 type RecordAssessment = { readonly proof: EvidenceProof } | { readonly hint: EvidenceHint } | undefined;
 
-function assessRecord(record: Registration, lostAnswer: LostAnswer): RecordAssessment {
-  switch (lostAnswer.order.task) {
+function assessRecord(record: Registration, unansweredRequest: UnansweredRequest): RecordAssessment {
+  switch (unansweredRequest.order.task) {
     case 'create':
-      return assessCreation(record, lostAnswer);
+      return assessCreation(record, unansweredRequest);
     case 'renew':
-      return assessRenewal(record, lostAnswer);
+      return assessRenewal(record, unansweredRequest);
     case 'transfer':
-      return assessTransfer(record, lostAnswer);
+      return assessTransfer(record, unansweredRequest);
     case 'nameservers':
-      return { hint: { code: 'nameservers_seen', ...compareNameServers(record, lostAnswer.order) } };
+      return { hint: { code: 'nameservers_seen', ...compareNameServers(record, unansweredRequest.order) } };
     case 'restore':
     case 'delete':
       return { hint: { code: 'statuses_seen', statuses: record.statuses ?? [] } };
@@ -180,8 +185,8 @@ function assessRecord(record: Registration, lostAnswer: LostAnswer): RecordAsses
   }
 }
 
-/** Someone else may have registered the name first. The nameservers show whether it was the team. */
-function assessCreation(record: Registration, { order, sentAt }: LostAnswer): RecordAssessment {
+/** Someone else may have registered the name first, but wouldn't have set the requested nameservers. */
+function assessCreation(record: Registration, { order, sentAt }: UnansweredRequest): RecordAssessment {
   const { registeredAt } = record;
   const msAfterSent = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
   const isInWindow = msAfterSent >= -MAX_CLOCK_SKEW_MS && msAfterSent <= HOUR_MS;
@@ -198,24 +203,24 @@ function assessCreation(record: Registration, { order, sentAt }: LostAnswer): Re
 }
 
 /**
- * An expiry can also change automatically once it has passed, through a transfer, or through someone else's
- * renewal. So a later expiry is proof only if it is later by exactly the requested years, was seen before the
- * old expiry passed, and the registrar is the same.
+ * An expiry can also change through an automatic renewal once it has passed, a transfer, or someone else's
+ * renewal. So a new expiry is proof only if it is later by exactly the requested number of years, was seen
+ * before the old expiry passed, and the registrar is the same.
  */
 function assessRenewal(
   record: Registration,
-  { order, sentAt, sightings, now }: LostAnswer,
+  { order, sentAt, sightings, now }: UnansweredRequest,
 ): RecordAssessment {
   if (record.expiresAt === undefined) return undefined;
-  const years = readPeriod(order.input);
-  const before = findSightingBefore(sightings, 'expires_at', sentAt)?.[0];
+  const years = getPeriodYears(order.input);
+  const oldExpiresAt = findSightingBefore(sightings, 'expires_at', sentAt)?.[0];
   const expiresAt = record.expiresAt.toISOString();
-  if (before === undefined) return { hint: { code: 'expiry_seen', expiresAt } };
-  const oldExpiry = new Date(before);
-  if (isSameDay(record.expiresAt, oldExpiry)) return { hint: { code: 'expiry_unchanged', expiresAt } };
-  const dates = { expiresAt, before };
+  if (oldExpiresAt === undefined) return { hint: { code: 'expiry_seen', expiresAt } };
+  const oldExpiry = new Date(oldExpiresAt);
+  if (isWithinOneDay(record.expiresAt, oldExpiry)) return { hint: { code: 'expiry_unchanged', expiresAt } };
+  const dates = { expiresAt, before: oldExpiresAt };
   const hint = { code: 'expiry_changed', ...dates } as const;
-  const isPeriodAdded = years !== undefined && isSameDay(record.expiresAt, addYears(oldExpiry, years));
+  const isPeriodAdded = years !== undefined && isWithinOneDay(record.expiresAt, addYears(oldExpiry, years));
   if (!isPeriodAdded) return { hint };
   // Registries renew names automatically when they expire.
   if (findExpiryFirstSeen(sightings, expiresAt, now) >= oldExpiry)
@@ -246,7 +251,7 @@ function findExpiryFirstSeen(sightings: readonly RegistrySighting[], expiresAt: 
   return latest?.seen.expires_at?.[0] === expiresAt ? latest.at : now;
 }
 
-function assessTransfer(record: Registration, { sentAt }: LostAnswer): RecordAssessment {
+function assessTransfer(record: Registration, { sentAt }: UnansweredRequest): RecordAssessment {
   const { registrar, statuses = [], transferredAt } = record;
   return {
     hint: {
@@ -261,10 +266,13 @@ function assessTransfer(record: Registration, { sentAt }: LostAnswer): RecordAss
 }
 
 function compareNameServers({ nameServers }: Registration, order: RequestedTask) {
-  const wantedServers = getRequestedNameServers(order) ?? [];
-  return { nameServers, areRequested: wantedServers.length > 0 && isSameSet(nameServers, wantedServers) };
+  const requestedServers = getRequestedNameServers(order) ?? [];
+  return {
+    nameServers,
+    areRequested: requestedServers.length > 0 && isSameSet(nameServers, requestedServers),
+  };
 }
 
-function isSameDay(one: Date, other: Date): boolean {
+function isWithinOneDay(one: Date, other: Date): boolean {
   return Math.abs(one.getTime() - other.getTime()) <= DAY_MS;
 }

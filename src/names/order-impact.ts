@@ -2,7 +2,7 @@ import { isDemoContext } from '../accounts/account.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type { DelegationLookup, ImpactCheck } from '../orders/ports.ts';
-import { findTask } from '../orders/tasks.ts';
+import { getOrderTask } from '../orders/tasks.ts';
 import type { PreviousNameServers } from '../orders/undo.ts';
 import { toAffectedName } from '../policy/subject.ts';
 import type { DnsClient } from '../registry/dns/client.ts';
@@ -12,18 +12,18 @@ import { findPreviousNameServers, getCurrentNameServers } from './former-nameser
 import { collectRecentFacts, mergeObservation, type NameHistory } from './history.ts';
 import {
   assessImpact,
-  type Certainty,
   type Impact,
   type ImpactTask,
   isFullyChecked,
   listFindingKeys,
-  MAX_CURRENT_AGE_MS,
+  MAX_CURRENT_FACT_AGE_MS,
   markStaleImpact,
+  type YesNoUnknown,
 } from './impact.ts';
 import { getRequestedNameServers, toImpactTask } from './name-orders.ts';
 import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { OrderImpact } from './ports.ts';
-import { createTimeLimit } from './time-limit.ts';
+import { createTimeoutSignal } from './time-limit.ts';
 
 /** Older facts cause no warnings. Names are looked up daily. */
 const MAX_WARNING_AGE_MS = 2 * DAY_MS;
@@ -47,7 +47,7 @@ export function createImpactService(context: NamesContext) {
   const { impacts, now } = context;
   const runningLookups = new Map<string, Promise<void>>();
 
-  function lookUpThoroughly(order: Order, query: ImpactQuery): void {
+  function startThoroughLookup(order: Order, query: ImpactQuery): void {
     if (runningLookups.has(order.id)) return;
     const lookup = saveThoroughImpact(context, order.id, query);
     runningLookups.set(
@@ -68,28 +68,28 @@ export function createImpactService(context: NamesContext) {
     /** For decisions without an order. */
     assessName: (name: string, task: ImpactTask) =>
       assessNow(context, { name, task, newNameServers: undefined }, context.quickDns, QUICK_TIMEOUT_MS),
-    /** Uses earlier lookups only, like `assessUse`. */
-    assessStored: (name: string, task: ImpactTask) => assessStored(context, name, task),
-    assessUse: (names: readonly string[]) => assessUsage(context, names),
-    /** Only for drafts: their impact is at most a few minutes old. */
+    /** Uses only the results of earlier lookups. */
+    assessStoredFacts: (name: string, task: ImpactTask) => assessStoredFacts(context, name, task),
+    assessUsage: (names: readonly string[]) => assessUsage(context, names),
+    /** Only for drafts, whose impact is at most a few minutes old. */
     findImpactAtRequest: async (order: Order) => (await impacts.findImpact(order.id))?.atRequest,
 
     /** @returns the stored impact; `none` if the task has no risk */
-    async findLatest(order: Order): Promise<Impact | 'unseen' | 'none'> {
+    async findLatestImpact(order: Order): Promise<Impact | 'unseen' | 'none'> {
       if (toImpactQuery(order) === undefined) return 'none';
       const stored = await impacts.findImpact(order.id);
       return stored === undefined ? 'unseen' : markStaleImpact(stored.latest, now());
     },
 
     /**
-     * For a card. If the impact of a pending order is stale, starts a lookup that updates the card.
+     * If the impact of a pending order is stale, starts a lookup that updates the card.
      * @returns `none` if the task has no risk
      */
     async loadForCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'> {
       const query = toImpactQuery(order);
       if (query === undefined) return 'none';
       const stored = await impacts.findImpact(order.id);
-      if (order.state === 'PENDING' && !isFresh(stored, now())) lookUpThoroughly(order, query);
+      if (order.state === 'PENDING' && !isFresh(stored, now())) startThoroughLookup(order, query);
       return stored === undefined ? 'unseen' : { ...stored, latest: markStaleImpact(stored.latest, now()) };
     },
 
@@ -119,7 +119,7 @@ async function assessWithHistory(
 ): Promise<{ readonly impact: Impact; readonly history: NameHistory }> {
   const lookup = context.lookUpNow(name, dns, timeoutMs);
   const currentFacts = lookup.then(({ facts }) => facts);
-  const [observation, history, dependents, checks] = await Promise.all([
+  const [observation, history, dependents, nameserverChecks] = await Promise.all([
     lookup,
     findHistory(context, name),
     loadDependents(context, name),
@@ -131,7 +131,7 @@ async function assessWithHistory(
   const { at: seenAt, facts } = observation;
   const earlierFacts = collectRecentFacts(history ?? {}, seenAt, MAX_WARNING_AGE_MS);
   return {
-    impact: assessImpact({ task, seenAt, facts, earlierFacts, dependents, checks }),
+    impact: assessImpact({ task, seenAt, facts, earlierFacts, dependents, nameserverChecks }),
     history: mergeObservation(history ?? {}, observation).history,
   };
 }
@@ -142,7 +142,7 @@ async function findHistory({ records }: NamesContext, name: string): Promise<Nam
 
 async function loadDependents({ records, log }: NamesContext, name: string): Promise<Dependents | undefined> {
   try {
-    return findDependents(name, await records.findMentions(name));
+    return findDependents(name, await records.findPossibleDependents(name));
   } catch (err) {
     log.warn({ err, name }, 'looking up names that depend on this name failed');
     return undefined;
@@ -155,9 +155,9 @@ async function checkWithTimeout(
   timeoutMs: number,
   check: (signal: AbortSignal) => Promise<readonly NameserverCheck[]>,
 ): Promise<readonly NameserverCheck[] | undefined> {
-  const limit = createTimeLimit(signal, timeoutMs);
-  return check(limit).catch((err: unknown) => {
-    if (!limit.aborted) log.warn({ err }, 'querying nameservers failed');
+  const timeoutSignal = createTimeoutSignal(signal, timeoutMs);
+  return check(timeoutSignal).catch((err: unknown) => {
+    if (!timeoutSignal.aborted) log.warn({ err }, 'querying nameservers failed');
     return undefined;
   });
 }
@@ -207,8 +207,8 @@ async function assessAtRequest(context: NamesContext, order: Order): Promise<Imp
   try {
     const { impact, history } = await assessWithHistory(context, query, context.quickDns, QUICK_TIMEOUT_MS);
     await context.impacts.saveImpact(order.id, impact, 'request');
-    const before = order.task === 'nameservers' ? getCurrentNameServers(history) : undefined;
-    if (before !== undefined) await context.impacts.saveNameServers(order.id, before);
+    const currentNameServers = order.task === 'nameservers' ? getCurrentNameServers(history) : undefined;
+    if (currentNameServers !== undefined) await context.impacts.saveNameServers(order.id, currentNameServers);
     return impact;
   } catch (err) {
     context.log.error({ err, orderId: order.id }, 'checking the impact on a name failed');
@@ -216,32 +216,33 @@ async function assessAtRequest(context: NamesContext, order: Order): Promise<Imp
   }
 }
 
-async function assessStored(context: NamesContext, name: string, task: ImpactTask): Promise<Impact> {
+async function assessStoredFacts(context: NamesContext, name: string, task: ImpactTask): Promise<Impact> {
   const [history = {}, dependents] = await Promise.all([
     findHistory(context, name),
     loadDependents(context, name),
   ]);
-  return assessImpact({ task, dependents, ...toStoredFacts(history, context.now()) });
+  return assessImpact({ task, dependents, ...collectStoredFacts(history, context.now()) });
 }
 
 async function assessUsage(
   { records, now }: NamesContext,
   names: readonly string[],
-): Promise<ReadonlyMap<string, Certainty>> {
-  const dependents = findDependents('', []);
+): Promise<ReadonlyMap<string, YesNoUnknown>> {
+  const noDependents = findDependents('', []);
   return new Map(
     (await records.findMany(names)).map(({ name, history }) => [
       name,
-      assessImpact({ task: 'delete', dependents, ...toStoredFacts(history, now()) }).isInUse,
+      assessImpact({ task: 'delete', dependents: noDependents, ...collectStoredFacts(history, now()) })
+        .isInUse,
     ]),
   );
 }
 
-/** Stale facts cause warnings, but never make a name count as unused. */
-function toStoredFacts(history: NameHistory, seenAt: Date) {
+/** Stale facts still cause warnings, but they never count as proof that a name is unused. */
+function collectStoredFacts(history: NameHistory, seenAt: Date) {
   return {
     seenAt,
-    facts: collectRecentFacts(history, seenAt, MAX_CURRENT_AGE_MS),
+    facts: collectRecentFacts(history, seenAt, MAX_CURRENT_FACT_AGE_MS),
     earlierFacts: collectRecentFacts(history, seenAt, MAX_WARNING_AGE_MS),
   };
 }
@@ -264,8 +265,8 @@ async function assessAtApproval(context: NamesContext, order: Order, clickedAt: 
 }
 
 /**
- * Whether there is a finding that approvers weren't notified of. Showing it on the card isn't enough, because
- * it may have appeared just before the click.
+ * Whether there is a finding that approvers weren't notified of. A finding on the card doesn't count as a
+ * notification, because it may have appeared just before the click.
  */
 function hasNewFindings(stored: OrderImpact | undefined, impact: Impact): boolean {
   // Without an earlier lookup, there is nothing to compare with.
@@ -288,6 +289,6 @@ function toImpactQuery(order: Order): ImpactQuery | undefined {
   const [item, ...others] = order.items;
   if (task === undefined || item === undefined || others.length > 0 || order.bulk !== undefined)
     return undefined;
-  const [name] = toAffectedName(item.name, findTask(order.task).nameKind).hosts;
+  const [name] = toAffectedName(item.name, getOrderTask(order.task).nameKind).hosts;
   return name === undefined ? undefined : { name, task, newNameServers: getRequestedNameServers(order) };
 }

@@ -1,6 +1,6 @@
 import type { Order } from '../orders/order.ts';
 import type { IncidentRecords } from '../orders/ports.ts';
-import { findTask } from '../orders/tasks.ts';
+import { getOrderTask } from '../orders/tasks.ts';
 import { toAffectedName } from '../policy/subject.ts';
 import type { NamesContext } from './context.ts';
 import type { ListedIncident } from './incident.ts';
@@ -15,7 +15,7 @@ export interface OrderIncidents extends IncidentRecords {
  */
 export function createOrderIncidents({ incidents, now }: NamesContext): OrderIncidents {
   const listOpen = ({ items, task }: Order) => {
-    const { nameKind } = findTask(task);
+    const { nameKind } = getOrderTask(task);
     return incidents.listOpen([
       ...new Set(items.flatMap(({ name }) => toAffectedName(name, nameKind).hosts)),
     ]);
@@ -27,21 +27,23 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
     openIncidents: readonly ListedIncident[],
   ): Promise<ReadonlyMap<string, Date>> {
     const warnings = await incidents.listWarnings(orderId);
-    const people = new Set(warnings.map(({ userId }) => userId));
+    const userIds = new Set(warnings.map(({ userId }) => userId));
     return new Map(
-      [...people].flatMap((person) => {
-        const times = openIncidents.map(({ id, changes }) =>
+      [...userIds].flatMap((userId) => {
+        const warningTimes = openIncidents.map(({ id, changes }) =>
           warnings
             .find(
               (warning) =>
-                warning.userId === person &&
+                warning.userId === userId &&
                 warning.incidentId === id &&
                 warning.changeCount >= changes.length,
             )
             ?.at.getTime(),
         );
-        const knownTimes = times.filter((time) => time !== undefined);
-        return knownTimes.length < times.length ? [] : [[person, new Date(Math.max(...knownTimes))] as const];
+        const knownTimes = warningTimes.filter((time) => time !== undefined);
+        return knownTimes.length < warningTimes.length
+          ? []
+          : [[userId, new Date(Math.max(...knownTimes))] as const];
       }),
     );
   }

@@ -26,7 +26,7 @@ export function toDelegationFacts(answer: DelegationAnswer): Pick<Facts, ParentF
   switch (answer.kind) {
     case 'delegated':
       return {
-        parent_nameservers: createFact(answer.nameServers),
+        parent_nameservers: createFact(answer.nameservers),
         ds:
           answer.ds === undefined ? createUnknownFact('not_published') : createFact(answer.ds.map(formatDs)),
       };
@@ -41,11 +41,11 @@ export function toDelegationFacts(answer: DelegationAnswer): Pick<Facts, ParentF
  * Whether the facts must be stored: they differ from the known value, confirm or reject a candidate, or are
  * the first after a time without answers.
  */
-export function isNewSighting(known: KnownDelegation, facts: Facts): boolean {
+export function isNewSighting(knownDelegation: KnownDelegation, facts: Facts): boolean {
   return PARENT_FACTS.some((fact) => {
     const value = getFactValue(facts[fact]);
     if (value === undefined) return false;
-    const { current, candidate, unseen } = known[fact] ?? {};
+    const { current, candidate, unseen } = knownDelegation[fact] ?? {};
     return (
       current === undefined ||
       candidate !== undefined ||
@@ -58,9 +58,12 @@ export function isNewSighting(known: KnownDelegation, facts: Facts): boolean {
 /** Whether the lookup confirmed a different delegation. */
 export function hasNewDelegation(before: KnownDelegation, after: KnownDelegation): boolean {
   return PARENT_FACTS.some((fact) => {
-    const [firstBefore, firstAfter] = [before[fact]?.current?.firstSeen, after[fact]?.current?.firstSeen];
-    if (firstBefore === undefined || firstAfter === undefined) return false;
-    return firstBefore.getTime() !== firstAfter.getTime();
+    const [beforeFirstSeen, afterFirstSeen] = [
+      before[fact]?.current?.firstSeen,
+      after[fact]?.current?.firstSeen,
+    ];
+    if (beforeFirstSeen === undefined || afterFirstSeen === undefined) return false;
+    return beforeFirstSeen.getTime() !== afterFirstSeen.getTime();
   });
 }
 
@@ -68,22 +71,23 @@ export function hasNewDelegation(before: KnownDelegation, after: KnownDelegation
  * A fact is unknown if its answers have no majority, or if only one of several servers answered.
  * @param answers from all servers in one lookup
  */
-export function findMajority(answers: readonly Facts[]): Facts {
+export function findMajorityFacts(answers: readonly Facts[]): Facts {
   return Object.fromEntries(PARENT_FACTS.map((fact) => [fact, findFactMajority(fact, answers)]));
 }
 
 function findFactMajority(fact: ParentFact, answers: readonly Facts[]): Fact {
   const facts = answers.map((answer) => answer[fact] ?? createUnknownFact('stale'));
-  const known = facts.filter(({ state }) => state !== 'unseen');
-  const majority = known.find(
-    (candidate) => known.filter((other) => isSame(fact, candidate, other)).length * 2 > known.length,
+  const knownFacts = facts.filter(({ state }) => state !== 'unseen');
+  const majority = knownFacts.find(
+    (candidate) =>
+      knownFacts.filter((other) => isSameFact(fact, candidate, other)).length * 2 > knownFacts.length,
   );
-  const isSingleAnswer = known.length < Math.min(2, answers.length);
-  if (majority !== undefined && !isSingleAnswer) return majority;
-  const unknownFact = known.length > 1 ? undefined : facts.find(({ state }) => state === 'unseen');
+  const hasTooFewAnswers = knownFacts.length < Math.min(2, answers.length);
+  if (majority !== undefined && !hasTooFewAnswers) return majority;
+  const unknownFact = knownFacts.length > 1 ? undefined : facts.find(({ state }) => state === 'unseen');
   return unknownFact ?? createUnknownFact('servers_disagree');
 }
 
-function isSame(fact: ParentFact, one: Fact, other: Fact): boolean {
+function isSameFact(fact: ParentFact, one: Fact, other: Fact): boolean {
   return isSameValue(fact, getFactValue(one) ?? [], getFactValue(other) ?? []);
 }

@@ -33,18 +33,18 @@ export interface DetailsChange {
 /** Names with this tag are checked every minute, and “It was us” needs two people. */
 export const GUARDED_TAG = 'guarded';
 /** The filter value that selects names without an owner or tags, so it can't be a tag. */
-export const NONE = 'none';
+export const NONE_FILTER = 'none';
 
 export const MAX_TAGS = 20;
 const MAX_TAG_LENGTH = 40;
 export const MAX_NOTE_LENGTH = 500;
-/** Guarded names are looked up every minute, and the names of a parent zone share a budget. */
+/** Guarded names are looked up every minute, and the names of a parent zone share a lookup budget. */
 export const MAX_GUARDED_NAMES = 1_000;
-/** Lookups share the registries' budgets. */
+/** The names of a zone share a registry lookup budget. */
 export const MAX_WATCHED_NAMES = 25_000;
 export const MAX_IMPORTED_NAMES = 20_000;
 /** Letters and digits of any script, and characters that join words. */
-const TAG = /^[\p{L}\p{M}\p{Nd}][\p{L}\p{M}\p{Nd}_.-]*$/u;
+const TAG_PATTERN = /^[\p{L}\p{M}\p{Nd}][\p{L}\p{M}\p{Nd}_.-]*$/u;
 
 export type TagIssue =
   | { readonly code: 'invalid_tag' | 'tag_too_long' | 'reserved_tag'; readonly tag: string }
@@ -56,21 +56,21 @@ export function parseTags(
 ):
   | { readonly ok: true; readonly tags: readonly string[] }
   | { readonly ok: false; readonly issues: readonly TagIssue[] } {
-  const entered = text
+  const enteredTags = text
     .split(/[,;\n#]+/)
     .map((word) => word.trim().replace(/\s+/g, '-').normalize('NFC').toLowerCase())
     .filter((word) => word !== '');
-  const tags = sortTags(entered);
+  const tags = sortUniqueTags(enteredTags);
   const issues = tags.flatMap((tag): TagIssue[] => {
-    if (tag === NONE) return [{ code: 'reserved_tag', tag }];
+    if (tag === NONE_FILTER) return [{ code: 'reserved_tag', tag }];
     if (tag.length > MAX_TAG_LENGTH) return [{ code: 'tag_too_long', tag }];
-    return TAG.test(tag) ? [] : [{ code: 'invalid_tag', tag }];
+    return TAG_PATTERN.test(tag) ? [] : [{ code: 'invalid_tag', tag }];
   });
   if (tags.length > MAX_TAGS) issues.push({ code: 'too_many_tags' });
   return issues.length > 0 ? { ok: false, issues } : { ok: true, tags };
 }
 
-function sortTags(tags: readonly string[]): string[] {
+function sortUniqueTags(tags: readonly string[]): string[] {
   return [...new Set(tags)].sort();
 }
 
@@ -81,7 +81,7 @@ function applyDetailsChange(before: NameDetails, change: DetailsChange): NameDet
   const tags = [...(change.tags ?? before.tags), ...(change.addTags ?? [])];
   return {
     owner: pickValue(change.owner, before.owner),
-    tags: sortTags(tags.filter((tag) => !removedTags.has(tag))),
+    tags: sortUniqueTags(tags.filter((tag) => !removedTags.has(tag))),
     channel: pickValue(change.channel, before.channel),
     note: pickValue(change.note, before.note),
   };
@@ -120,20 +120,28 @@ export type QuestionAnswer =
 export type ReminderDecision =
   | { readonly kind: 'name_watched' }
   | Exclude<QuestionAnswer, { readonly to: string }>
-  /** `subject`: the key of the day's messages to the new owner. */
+  /** `subject`: the key of the daily notification to the new owner. */
   | (Extract<QuestionAnswer, { readonly to: string }> & { readonly subject: string })
-  | ({ readonly kind: 'name_snoozed'; readonly until: Date; readonly reason?: string | undefined } & Notice)
+  | ({
+      readonly kind: 'name_snoozed';
+      readonly until: Date;
+      readonly reason?: string | undefined;
+    } & NotificationOrigin)
   /** Renewed elsewhere. Until `staleUntil`, the registry's date counts as outdated. */
   | ({
       readonly kind: 'name_renewed';
       readonly until: Date;
       readonly staleUntil?: Date | undefined;
       readonly reason?: string | undefined;
-    } & Notice)
-  | ({ readonly kind: 'lapse_requested'; readonly reason: string } & Notice)
-  | ({ readonly kind: 'lapse_confirmed'; readonly reason: string; readonly askedBy: string } & Notice);
+    } & NotificationOrigin)
+  | ({ readonly kind: 'lapse_requested'; readonly reason: string } & NotificationOrigin)
+  | ({
+      readonly kind: 'lapse_confirmed';
+      readonly reason: string;
+      readonly askedBy: string;
+    } & NotificationOrigin);
 
-interface Notice {
+interface NotificationOrigin {
   /** Where the notification is posted. */
   readonly origin?: MessagePlace | undefined;
 }
@@ -155,28 +163,30 @@ export interface EditedName extends ChangedName {
  */
 export function rebaseChange(
   { name, before, after, decision }: ChangedName,
-  current: NameDetails | undefined,
+  currentDetails: NameDetails | undefined,
 ): ChangedName | undefined {
-  if (current === undefined) return undefined;
-  if (after === undefined) return { name, before: current, after };
-  if (decision !== undefined) return { name, before: current, after: current, decision };
-  const pickChanged = <Field extends 'owner' | 'channel' | 'note'>(field: Field) =>
+  if (currentDetails === undefined) return undefined;
+  if (after === undefined) return { name, before: currentDetails, after };
+  if (decision !== undefined) return { name, before: currentDetails, after: currentDetails, decision };
+  const pickChangedField = <Field extends 'owner' | 'channel' | 'note'>(field: Field) =>
     before[field] === after[field] ? {} : { [field]: after[field] ?? null };
-  const rebased = applyDetailsChange(current, {
-    ...pickChanged('owner'),
-    ...pickChanged('channel'),
-    ...pickChanged('note'),
+  const rebasedDetails = applyDetailsChange(currentDetails, {
+    ...pickChangedField('owner'),
+    ...pickChangedField('channel'),
+    ...pickChangedField('note'),
     addTags: after.tags.filter((tag) => !before.tags.includes(tag)),
     removeTags: before.tags.filter((tag) => !after.tags.includes(tag)),
   });
-  return isSameDetails(current, rebased) ? undefined : { name, before: current, after: rebased };
+  return isSameDetails(currentDetails, rebasedDetails)
+    ? undefined
+    : { name, before: currentDetails, after: rebasedDetails };
 }
 
 export function listEditedNames(
-  details: ReadonlyMap<string, NameDetails>,
+  detailsByName: ReadonlyMap<string, NameDetails>,
   edits: ReadonlyMap<string, DetailsChange>,
 ): readonly EditedName[] {
-  return [...details].flatMap(([name, before]) => {
+  return [...detailsByName].flatMap(([name, before]) => {
     const after = applyDetailsChange(before, edits.get(name) ?? {});
     return isSameDetails(before, after) ? [] : [{ name, before, after }];
   });
@@ -196,7 +206,7 @@ export const storedQuestionSchema = z.object({
   /** The expiry day in UTC. */
   expiry: z.string(),
   at: z.coerce.date(),
-  /** The key of the day's messages to the owner, which contain the question. */
+  /** The key of the daily notification to the owner, which has the question. */
   subject: z.string(),
   /** The previous owner, after a handover. */
   from: z.string().exactOptional(),
@@ -215,7 +225,7 @@ export interface OwnedName {
 }
 
 export interface OwnerAnswer {
-  /** `unasked`: the owner wasn't asked about this expiry yet. */
+  /** `unasked`: the owner hasn't been asked about this expiry. */
   readonly code: 'left' | 'lapse' | 'keep' | 'open' | 'unasked';
   /** The owner, or the person who answered. */
   readonly by: string;
@@ -225,11 +235,11 @@ export function countNames(zones: readonly { readonly count: number }[]): number
   return zones.reduce((sum, { count }) => sum + count, 0);
 }
 
-export function getExpiry({ expiry, renewed, deletedAt }: NameDates): Date | undefined {
-  return pickLaterExpiry(expiry?.at ?? deletedAt, renewed?.until);
+export function getExpiry({ expiry, unpublishedRenewal, deletedAt }: NameDates): Date | undefined {
+  return pickLaterExpiry(expiry?.at ?? deletedAt, unpublishedRenewal?.until);
 }
 
-/** @returns undefined if the owner wasn't asked about this expiry yet */
+/** @returns undefined if the owner hasn't been asked about this expiry */
 export function findCurrentQuestion(
   { question }: OwnedName,
   expiry: Date | undefined,

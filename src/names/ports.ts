@@ -21,7 +21,7 @@ export interface Lapse {
   readonly confirmed: { readonly by: string; readonly at: Date } | undefined;
 }
 
-/** The known facts about a watched name, and its next lookup. */
+/** The known facts about a watched name, and the times of its next lookups. */
 export interface NameRecord extends NameDates {
   readonly name: string;
   /** For compare-and-swap. */
@@ -53,11 +53,11 @@ export type NameObservation =
       readonly opened: readonly FindingCode[];
       readonly closed: readonly FindingCode[];
     }
-  /** A date from a person; without a date, a confirmed transfer. */
+  /** A date that a person entered, or without a date, a transfer that a person confirmed. */
   | { readonly origin: 'person'; readonly at: Date; readonly expiresAt: Date | undefined };
 
 export interface RecordUpdate {
-  readonly after: NameRecord;
+  readonly updatedRecord: NameRecord;
   readonly observations: readonly NameObservation[];
   readonly incident: IncidentUpdate | undefined;
 }
@@ -71,26 +71,24 @@ export interface NameRecordStore {
   /** Makes the name due immediately. */
   requestLookup(name: string, now: Date): Promise<void>;
   /** Lists names with delegation findings that began between two times. */
-  listNewFaults(from: Date, to: Date): Promise<readonly FaultyName[]>;
-  /** Lists names for which a registry started to respond with 404, although the zone delegates them. */
-  listNewlyUnrecorded(from: Date, to: Date): Promise<readonly UnrecordedNames[]>;
+  listNewlyFaultyNames(from: Date, to: Date): Promise<readonly FaultyName[]>;
+  /** Lists by zone the delegated names for which the registry began to respond with 404. */
+  listNewlyMissingRecords(from: Date, to: Date): Promise<readonly MissingRecords[]>;
   /** Lists certificates that expire soon, soonest first. */
   listExpiringCertificates(now: Date): Promise<readonly ExpiringCertificate[]>;
   /** Lists names that were renewed at the same registrar without an order. */
   listRenewedElsewhere(from: Date, to: Date): Promise<readonly RenewedName[]>;
   listGuarded(): Promise<readonly GuardedName[]>;
-  /**
-   * Claims due names, urgent ones first, then those that have been due longest. Uses the database's clock.
-   */
+  /** Claims due names: urgent names first, then the longest overdue. Uses the database's clock. */
   claimDue(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /**
    * Stores a lookup and the changes to incidents in one transaction, and releases the claim.
-   * @returns false on a conflict; nothing is stored
+   * @returns false on a conflict, in which case nothing is stored
    */
-  save(before: NameRecord, result: RecordUpdate): Promise<boolean>;
+  save(previousRecord: NameRecord, update: RecordUpdate): Promise<boolean>;
   /** Finds names that may depend on a name: watched names that mention it, and redirects from live orders. */
-  findMentions(name: string): Promise<readonly DependentName[]>;
-  /** @returns the number deleted */
+  findPossibleDependents(name: string): Promise<readonly DependentName[]>;
+  /** @returns the number of deleted observations */
   purgeObservations(before: Date): Promise<number>;
 }
 
@@ -112,7 +110,7 @@ export interface RenewedName {
   readonly expiresAt: Date;
 }
 
-export interface UnrecordedNames {
+export interface MissingRecords {
   /** Without a leading dot. */
   readonly zone: string;
   readonly count: number;
@@ -146,7 +144,7 @@ export interface OrderImpact {
   readonly lastWarning: Impact | undefined;
   /** When the approver was notified of the last warning. */
   readonly warningNotifiedAt: Date | undefined;
-  /** Findings of all refused approvals. */
+  /** Findings that have caused the refusal of an approval. */
   readonly warnedFindings: readonly string[];
   /** Whether `latest` is from the thorough lookup for the card, not from the quick lookup at the request. */
   readonly isThorough: boolean;
@@ -154,7 +152,7 @@ export interface OrderImpact {
 
 export interface ImpactStore {
   findImpact(orderId: string): Promise<OrderImpact | undefined>;
-  /** The first impact is also stored as the one at the request. A lookup for the card updates the card. */
+  /** The first impact is also stored as `atRequest`. An impact from the source `card` updates the card. */
   saveImpact(orderId: string, impact: Impact, source: 'request' | 'card'): Promise<void>;
   /** Stores an impact that caused a refusal, and adds its findings to the warned findings. */
   saveWarning(orderId: string, impact: Impact): Promise<void>;
@@ -178,7 +176,12 @@ export interface IncidentStore {
   change(before: Incident, after: Incident, decision: IncidentDecision, now: Date): Promise<boolean>;
   listWarnings(orderId: string): Promise<readonly IncidentWarning[]>;
   /** Warnings that are already recorded don't change. */
-  recordWarnings(orderId: string, userId: string, shown: readonly ShownIncident[], at: Date): Promise<void>;
+  recordWarnings(
+    orderId: string,
+    userId: string,
+    shownIncidents: readonly ShownIncident[],
+    at: Date,
+  ): Promise<void>;
 }
 
 export interface IncidentWarning {
@@ -261,40 +264,43 @@ export interface PortfolioStore extends TagSource {
   findMany(names: readonly string[]): Promise<ReadonlyMap<string, NameDetails>>;
   /**
    * Writes everything in one transaction.
-   * @param plan the hash of an import plan, which can't be applied again
+   * @param planHash the hash of an import plan, which can't be applied again
    */
   write(
     allowed: AllowedChanges,
     by: string,
     at: Date,
-    plan?: string,
-    progress?: ReportProgress,
+    planHash?: string,
+    reportProgress?: ReportProgress,
   ): Promise<WriteOutcome>;
-  /**
-   * Stores the rows until a person applies the plan.
-   */
-  planImport(rows: readonly ImportRow[], by: string, at: Date, progress: ReportProgress): Promise<ImportPlan>;
-  /** @returns `gone` if the plan was applied or has expired; a new plan if names have changed since */
+  /** Stores the rows until a person applies the plan. */
+  planImport(
+    rows: readonly ImportRow[],
+    by: string,
+    at: Date,
+    reportProgress: ReportProgress,
+  ): Promise<ImportPlan>;
+  /** @returns `gone` if the plan was applied or has expired; a new plan in `stale` if names have changed */
   findImportPlan(
     hash: string,
     by: string,
     at: Date,
-    progress: ReportProgress,
+    reportProgress: ReportProgress,
   ): Promise<ImportPlan | { readonly stale: ImportPlan } | 'gone'>;
   listPage(query: NameQuery): Promise<readonly PortfolioEntry[]>;
   listZones(query: NameQuery): Promise<readonly PortfolioZone[]>;
   listOwners(): Promise<readonly KnownOwner[]>;
   /** Marks a person's names and queues an alert about them. Idempotent. */
-  recordOwnerLeft(userId: string, at: Date): Promise<void>;
+  recordOwnerDeparture(userId: string, at: Date): Promise<void>;
   /** Records that the person is a member again. */
-  recordOwnerReturned(userId: string): Promise<void>;
+  recordOwnerReturn(userId: string): Promise<void>;
   /** Lists all names that match the filter, ignoring its conditions on findings. */
   listAssessedNames(
     query: Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>,
   ): Promise<readonly ListedAssessedName[]>;
   /** Compares the findings of watched names at two times. */
-  listFindingsChanges(from: Date, to: Date): Promise<readonly FindingsChange[]>;
-  /** Lists the domain service's registrars: those of names that orders registered, transferred or renewed. */
+  listFindingChanges(from: Date, to: Date): Promise<readonly FindingsChange[]>;
+  /** Lists the registrars of all names that orders registered, transferred or renewed. */
   listOwnRegistrars(): Promise<readonly string[]>;
 }
 

@@ -1,9 +1,9 @@
 import { DAY_MS } from '../lib/duration.ts';
-import { findRegistryLocks, isTransferLock } from '../registry/rdap/status.ts';
+import { isTransferLock, listRegistryLockedOperations } from '../registry/rdap/status.ts';
 import { type DelegationFaultCode, findFaults, HEALTH_FACTS } from './delegation-health.ts';
 import { type FactName, type FactValue, findPart } from './facts.ts';
 import type { FactHistory, NameHistory } from './history.ts';
-import { NO_MAIL } from './impact.ts';
+import { NULL_MX } from './impact.ts';
 import { getSignatureWarningTime } from './signatures.ts';
 
 /**
@@ -60,16 +60,16 @@ export type LookupPart = (typeof LOOKUP_PARTS)[number];
 
 export interface Finding {
   readonly code: FindingCode;
-  /** Undefined if it isn't known when the finding began. */
+  /** Undefined if the start isn't known. */
   readonly since: Date | undefined;
-  /** Hosts or domains. */
+  /** The affected hosts or domains. */
   readonly about?: readonly string[];
 }
 
 /** Times are numbers in ms, because thousands of findings are read at once. */
 interface PeriodFinding extends Omit<Finding, 'since'> {
   readonly since: number | undefined;
-  /** When a worse finding replaces it. */
+  /** When a worse finding replaces this one. */
   readonly until?: number;
   /** When the certificate was first seen, in ms. */
   readonly seenAt?: number;
@@ -142,17 +142,19 @@ export function getLevel(code: FindingCode): FindingLevel {
 }
 
 export function assessName(name: AssessedName, now: Date): Assessment {
-  const at = now.getTime();
-  const { findings: lookupFindings = [], unseen = NEVER_SEEN } = name.posture ?? {};
+  const nowMs = now.getTime();
+  const { findings: lookupFindings = [], unseen = ALL_PARTS_UNSEEN } = name.posture ?? {};
   const findings = [...listRecordFindings(name), ...lookupFindings]
-    .filter(({ since, until }) => (since === undefined || since <= at) && (until === undefined || at < until))
+    .filter(
+      ({ since, until }) => (since === undefined || since <= nowMs) && (until === undefined || nowMs < until),
+    )
     .sort((a, b) => getRank(a) - getRank(b))
-    .reduce<Finding[]>(addFinding, []);
-  return { findings, unseen: unseen.filter(({ since }) => since <= at) };
+    .reduce<Finding[]>(mergeFinding, []);
+  return { findings, unseen: unseen.filter(({ since }) => since <= nowMs) };
 }
 
-/** A name and its `www` host may have the same finding. */
-function addFinding(findings: Finding[], { code, since, about }: PeriodFinding): Finding[] {
+/** Merges findings with the same code, which a name and its `www` host may have. */
+function mergeFinding(findings: Finding[], { code, since, about }: PeriodFinding): Finding[] {
   const last = findings.at(-1);
   if (last?.code === code) {
     findings[findings.length - 1] = { ...last, about: [...(last.about ?? []), ...(about ?? [])] };
@@ -162,7 +164,7 @@ function addFinding(findings: Finding[], { code, since, about }: PeriodFinding):
   return findings;
 }
 
-const NEVER_SEEN: readonly UnseenPart[] = LOOKUP_PARTS.map((part) => ({ part, since: 0 }));
+const ALL_PARTS_UNSEEN: readonly UnseenPart[] = LOOKUP_PARTS.map((part) => ({ part, since: 0 }));
 
 export function listFindingCodes({ findings }: Assessment): readonly FindingCode[] {
   return findings.map(({ code }) => code);
@@ -188,23 +190,24 @@ export function summarizePosture(
   now: Date,
 ): PostureSummary {
   const counts = { danger: 0, warning: 0, unchecked: 0, fine: 0 };
-  const ranked = names.map((name) => {
+  const rankedNames = names.map((name) => {
     const assessment = assessName(name, now);
     const status = getStatus(assessment);
     counts[status] += 1;
-    const [worst] = assessment.findings;
+    const [worstFinding] = assessment.findings;
     const rank =
-      NAME_STATUSES.indexOf(status) * 100 + (worst === undefined ? RANK_BY_CODE.size : getRank(worst));
+      NAME_STATUSES.indexOf(status) * 100 +
+      (worstFinding === undefined ? RANK_BY_CODE.size : getRank(worstFinding));
     return { ...assessment, name: name.name, status, rank };
   });
-  ranked.sort(
+  rankedNames.sort(
     (a, b) => a.rank - b.rank || b.findings.length - a.findings.length || (a.name < b.name ? -1 : 1),
   );
-  return { names: ranked, counts };
+  return { names: rankedNames, counts };
 }
 
-function getStatus({ findings: [worst], unseen }: Assessment): NameStatus {
-  const level = worst && getLevel(worst.code);
+function getStatus({ findings: [worstFinding], unseen }: Assessment): NameStatus {
+  const level = worstFinding && getLevel(worstFinding.code);
   if (level !== undefined && level !== 'note') return level;
   return unseen.length > 0 ? 'unchecked' : 'fine';
 }
@@ -226,8 +229,8 @@ const REPLACED_BY: Readonly<Partial<Record<FindingCode, FindingCode>>> = {
 /** Counts the names with each new or fixed finding, worst first. Notes aren't counted. */
 export function countFindingChanges(changes: readonly FindingsChange[]) {
   const isFixed = (code: FindingCode, { ended, began }: FindingsChange) => {
-    const worse = REPLACED_BY[code];
-    return ended.includes(code) && !(worse !== undefined && began.includes(worse));
+    const worseCode = REPLACED_BY[code];
+    return ended.includes(code) && !(worseCode !== undefined && began.includes(worseCode));
   };
   const countNamesBy = (matches: (code: FindingCode, change: FindingsChange) => boolean) =>
     [...CODES_BY_LEVEL.danger, ...CODES_BY_LEVEL.warning].flatMap((code) => {
@@ -242,11 +245,15 @@ export function countFindingChanges(changes: readonly FindingsChange[]) {
 /** Lists findings about dates, owner and incidents. */
 function listRecordFindings(name: AssessedName): readonly PeriodFinding[] {
   const { expiresAt, deletedAt, isLapsing, hasOwner, incidentSince } = name;
-  const incident: readonly PeriodFinding[] =
+  const incidentFindings: readonly PeriodFinding[] =
     incidentSince === undefined ? [] : [{ code: 'incident', since: incidentSince.getTime() }];
-  if (isLapsing) return incident;
-  const owner: readonly PeriodFinding[] = hasOwner ? [] : [{ code: 'no_owner', since: undefined }];
-  return [...incident, ...listDateFindings(expiresAt?.getTime(), deletedAt?.getTime()), ...owner];
+  if (isLapsing) return incidentFindings;
+  const ownerFindings: readonly PeriodFinding[] = hasOwner ? [] : [{ code: 'no_owner', since: undefined }];
+  return [
+    ...incidentFindings,
+    ...listDateFindings(expiresAt?.getTime(), deletedAt?.getTime()),
+    ...ownerFindings,
+  ];
 }
 
 function listDateFindings(
@@ -269,17 +276,17 @@ interface LookedUpName {
   readonly certificateDays: readonly number[];
 }
 
-/** @param former findings that continue keep their start from this posture */
-export function assessPosture(lookup: LookedUpName, former: Posture | undefined): Posture {
+/** Findings that were already in the last posture keep their start time. */
+export function createPosture(lookup: LookedUpName, previousPosture: Posture | undefined): Posture {
   const { history, at } = lookup;
-  const current = [
+  const currentFindings = [
     ...listDelegationFindings(history),
     ...listLockFindings(history),
     ...listDnsFindings(history),
   ];
-  const findings = current.map((finding) => {
-    const previous = former?.findings.find(({ code }) => code === finding.code);
-    return { ...finding, since: previous?.since ?? at.getTime() };
+  const findings = currentFindings.map((finding) => {
+    const previousFinding = previousPosture?.findings.find(({ code }) => code === finding.code);
+    return { ...finding, since: previousFinding?.since ?? at.getTime() };
   });
   return {
     findings: [...findings, ...listSignatureFindings(history), ...listCertificateFindings(lookup)],
@@ -291,9 +298,9 @@ type LookupFinding = Omit<Finding, 'since'>;
 
 function listDelegationFindings(history: NameHistory): LookupFinding[] {
   const aboutByCode = new Map<FindingCode, readonly string[]>();
-  for (const { code: fault, about } of findFaults(history)) {
+  for (const { code: fault, hosts } of findFaults(history)) {
     const code = FINDING_BY_FAULT[fault];
-    aboutByCode.set(code, [...(aboutByCode.get(code) ?? []), ...about]);
+    aboutByCode.set(code, [...(aboutByCode.get(code) ?? []), ...hosts]);
   }
   // `all_lame` implies `lame`.
   if (aboutByCode.has('all_lame')) aboutByCode.delete('lame');
@@ -302,7 +309,7 @@ function listDelegationFindings(history: NameHistory): LookupFinding[] {
 
 /** Lists the operations that the registry itself has locked. */
 export function listRegistryLocks(history: NameHistory): readonly string[] {
-  return findRegistryLocks(getCurrentValue(history, 'statuses') ?? []);
+  return listRegistryLockedOperations(getCurrentValue(history, 'statuses') ?? []);
 }
 
 function listLockFindings(history: NameHistory): LookupFinding[] {
@@ -313,7 +320,7 @@ function listLockFindings(history: NameHistory): LookupFinding[] {
 
 function listDnsFindings(history: NameHistory): LookupFinding[] {
   const isAbsent = (fact: FactName) => getCurrentValue(history, fact)?.length === 0;
-  const hasMail = getCurrentValue(history, 'mx')?.some((text) => text !== NO_MAIL) === true;
+  const hasMail = getCurrentValue(history, 'mx')?.some((text) => text !== NULL_MX) === true;
   const absenceFindings = [
     ['ds', 'unsigned'],
     ['caa', 'no_caa'],
@@ -374,19 +381,20 @@ function listUnseenParts(history: NameHistory): Posture['unseen'] {
   return LOOKUP_PARTS.map((part) => {
     const partFacts = part === 'delegation' ? HEALTH_FACTS : FACTS_BY_PART[part];
     const facts = isUnsigned(history) ? partFacts.filter((fact) => fact !== 'signatures') : partFacts;
-    const silent = part === 'delegation' ? history.silent_nameservers?.current : undefined;
-    const about = silent?.value ?? [];
-    const times = facts.map((fact) => getUnseenSince(history[fact], MAX_AGE_MS[part]));
-    if (silent !== undefined && about.length > 0) times.push(silent.firstSeen.getTime());
-    return { part, since: Math.min(...times), ...(about.length > 0 && { about }) };
+    const silentNameservers = part === 'delegation' ? history.silent_nameservers?.current : undefined;
+    const about = silentNameservers?.value ?? [];
+    const unseenTimes = facts.map((fact) => getUnseenSince(history[fact], MAX_AGE_MS[part]));
+    if (silentNameservers !== undefined && about.length > 0)
+      unseenTimes.push(silentNameservers.firstSeen.getTime());
+    return { part, since: Math.min(...unseenTimes), ...(about.length > 0 && { about }) };
   });
 }
 
-function getUnseenSince(fact: FactHistory | undefined, staleMs: number): number {
+function getUnseenSince(fact: FactHistory | undefined, maxAgeMs: number): number {
   const { current, candidate, unseen } = fact ?? {};
   if (current === undefined) return 0;
   if (unseen !== undefined) return unseen.since.getTime();
-  return Math.max(current.lastSeen.getTime(), candidate?.lastSeen.getTime() ?? 0) + staleMs;
+  return Math.max(current.lastSeen.getTime(), candidate?.lastSeen.getTime() ?? 0) + maxAgeMs;
 }
 
 function getCurrentValue(history: NameHistory, fact: FactName): FactValue | undefined {

@@ -32,7 +32,7 @@ export type PresetIssue =
   | 'all_fields_empty'
   | 'not_an_id'
   | 'too_many'
-  | { readonly host: ZoneIssue };
+  | { readonly hostIssue: ZoneIssue };
 
 export type PresetResult =
   | { readonly ok: true; readonly preset: PresetContent }
@@ -52,9 +52,9 @@ export function parsePreset(input: PresetContent): PresetResult {
   if (filledFields.length === 0) issues[firstField] = 'all_fields_empty';
   const fields: Record<string, string> = {};
   for (const [field, text] of filledFields) {
-    const parsed = input.kind === 'contacts' ? parseContactId(text) : parseHosts(text);
-    if (typeof parsed === 'string') fields[field] = parsed;
-    else issues[field] = parsed.issue;
+    const parsedValue = input.kind === 'contacts' ? parseContactId(text) : parseHosts(text);
+    if (typeof parsedValue === 'string') fields[field] = parsedValue;
+    else issues[field] = parsedValue.issue;
   }
   return Object.keys(issues).length > 0
     ? { ok: false, issues }
@@ -68,8 +68,8 @@ function parseContactId(text: string): string | { readonly issue: PresetIssue } 
 function parseHosts(text: string): string | { readonly issue: PresetIssue } {
   const hosts = text.split(/[\s,;]+/).filter((host) => host !== '');
   if (hosts.length > MAX_NAMESERVERS) return { issue: 'too_many' };
-  const parsed = hosts.map((host) => parseDomainName(host));
-  const invalid = parsed.find((result) => !result.ok);
-  if (invalid !== undefined && !invalid.ok) return { issue: { host: invalid.issue } };
-  return parsed.flatMap((result) => (result.ok ? [result.value.ascii] : [])).join('\n');
+  const parsedHosts = hosts.map((host) => parseDomainName(host));
+  const invalidHost = parsedHosts.find((result) => !result.ok);
+  if (invalidHost !== undefined && !invalidHost.ok) return { issue: { hostIssue: invalidHost.issue } };
+  return parsedHosts.flatMap((result) => (result.ok ? [result.value.ascii] : [])).join('\n');
 }

@@ -24,17 +24,17 @@ import {
 } from './weakening.ts';
 
 /**
- * Makes the changes that affect who is notified about a name, or which rules apply to it. `weakening.ts`
- * decides which of them need confirmation:
+ * Applies changes that affect who is notified about a name, or which rules apply to it. `weakening.ts`
+ * decides which changes need confirmation:
  *
- * field           needs confirmation when                                       announced
- * tags            a rule, budget or mandate names the tag; `guarded` is removed  the request and the outcome
- * watched         a rule, mandate, open incident or open order covers the name   as for tags
- * date            later than another person's                                    as for tags
- * owner, channel  never                                                          in the reminder channel
- * snooze          never, because it ends before the last reminder                in the thread
- * handover        never                                                          as owner; also to new owner
- * lapse           always; for a protected name as its rules require              in the thread
+ * field           needs confirmation                                   announced
+ * tags            tag in a rule, budget or mandate; `guarded` removed  the request and the outcome
+ * watched         covered by a rule, mandate, open incident or order   the request and the outcome
+ * date            later than another person's date                     the request and the outcome
+ * owner, channel  never                                                in the reminder channel
+ * snooze          never (it ends before the last reminder)             in the thread
+ * handover        never                                                in the reminder channel, to new owner
+ * lapse           always (protected names: as their rules require)     in the thread
  */
 
 export interface ProtectionContext extends OrdersContext {
@@ -50,15 +50,14 @@ export interface EditResult {
 
 export type UnwatchOutcome =
   | { readonly kind: 'unwatched' | 'not_watched' }
-  | { readonly kind: 'waiting'; readonly pending: ProposalOf<'facts'> };
+  | { readonly kind: 'waiting'; readonly proposal: ProposalOf<'facts'> };
 
 export type ProtectedChanges = ReturnType<typeof createProtectedChanges>;
 
-/** @param origin where the change was requested */
 export function createProtectedChanges(context: ProtectionContext) {
   const { portfolio, now } = context.names;
   return {
-    change: (edits: ReadonlyMap<string, DetailsChange>, by: string, origin: MessagePlace) =>
+    changeDetails: (edits: ReadonlyMap<string, DetailsChange>, by: string, origin: MessagePlace) =>
       applyEdits(
         context,
         'changing names',
@@ -84,10 +83,11 @@ export function createProtectedChanges(context: ProtectionContext) {
 
 interface ChangeRequest {
   readonly by: string;
+  /** Where the change was requested. */
   readonly origin: MessagePlace | undefined;
 }
 
-async function propose(
+async function proposeChanges(
   { names: { proposals, now }, loadSettings }: ProtectionContext,
   names: ProposedNameChanges['names'],
   { by: proposer, origin }: ChangeRequest,
@@ -101,7 +101,7 @@ async function propose(
   return proposal;
 }
 
-/** Proposes requested lapses, and withdraws the proposals for names that are watched again. */
+/** Proposes requested lapses, and withdraws the lapse proposals of names that are watched again or kept. */
 async function proposeLapses(
   { names: { proposals, now } }: ProtectionContext,
   changes: readonly ChangedName[],
@@ -114,12 +114,15 @@ async function proposeLapses(
     }
     if (decision?.kind !== 'lapse_requested') continue;
     const { origin, reason } = decision;
-    const lapse = { kind: 'lapse_confirmed', reason, askedBy: by, ...(origin && { origin }) } as const;
-    const names = [{ name, before, after: before, decision: lapse }];
-    await proposals.propose({
-      ...{ kind: 'lapse', subject: name, payload: { names } },
-      ...{ proposer: by, proposedAt: now(), origin },
-    });
+    const lapseDecision = {
+      kind: 'lapse_confirmed',
+      reason,
+      askedBy: by,
+      ...(origin && { origin }),
+    } as const;
+    const payload = { names: [{ name, before, after: before, decision: lapseDecision }] };
+    const proposedAt = now();
+    await proposals.propose({ kind: 'lapse', subject: name, payload, proposer: by, proposedAt, origin });
   }
 }
 
@@ -135,24 +138,29 @@ async function writeAllowedChanges(
 ): Promise<EditResult | 'gone' | NameLimit | undefined> {
   const { by } = request;
   const { portfolio, now } = context.names;
-  const { allowed, waiting } = await separateChanges(changes, by, await loadProtection(context, changes));
+  const { allowed, changesToConfirm } = await separateChanges(
+    changes,
+    by,
+    await loadProtection(context, changes),
+  );
   const outcome = await portfolio.write(allowed, by, now(), plan?.hash, plan?.progress);
   if (outcome === 'changed') return undefined;
   if (outcome !== 'written') return outcome;
   await proposeLapses(context, allowed.changes, by);
   return {
     changedNames: allowed.changes.map(({ name }) => name),
-    proposal: waiting.length === 0 ? undefined : await propose(context, waiting, request),
+    proposal:
+      changesToConfirm.length === 0 ? undefined : await proposeChanges(context, changesToConfirm, request),
   };
 }
 
 function applyEdits(
   context: ProtectionContext,
   description: string,
-  load: () => Promise<readonly ChangedName[]>,
+  loadChanges: () => Promise<readonly ChangedName[]>,
   request: ChangeRequest,
 ): Promise<EditResult | NameLimit> {
-  return compareAndSwap(description, load, async (changes) => {
+  return compareAndSwap(description, loadChanges, async (changes) => {
     const outcome = await writeAllowedChanges(context, changes, request);
     return outcome === 'gone' ? undefined : outcome;
   });
@@ -163,15 +171,15 @@ async function unwatch(
   name: string,
   request: ChangeRequest,
 ): Promise<UnwatchOutcome> {
-  const load = async () =>
+  const loadChanges = async () =>
     [...(await context.names.portfolio.findMany([name]))].map(([, before]) => ({
       name,
       before,
       after: undefined,
     }));
-  const outcome = await applyEdits(context, `unwatching ${name}`, load, request);
+  const outcome = await applyEdits(context, `unwatching ${name}`, loadChanges, request);
   if (typeof outcome === 'string') throw new Error(`unwatching a name exceeded a limit: ${outcome}`);
-  if (outcome.proposal !== undefined) return { kind: 'waiting', pending: outcome.proposal };
+  if (outcome.proposal !== undefined) return { kind: 'waiting', proposal: outcome.proposal };
   return { kind: outcome.changedNames.length > 0 ? 'unwatched' : 'not_watched' };
 }
 
@@ -203,7 +211,7 @@ async function loadProtection(
   const unwatchedNames = changes.flatMap(({ name, after }) => (after === undefined ? [name] : []));
   const [settings, policy, budgets, mandates, parentTags, incidents, ...orders] = await Promise.all([
     context.loadSettings(),
-    context.policy.current(),
+    context.policy.loadCurrentPolicy(),
     context.names.budgets.list(),
     loadActiveMandates(context, 'system'),
     parentNames.length === 0

@@ -19,10 +19,10 @@ export function createAddressFilter(allowLoopback: boolean): (address: string) =
 }
 
 /**
- * Whether the DNS servers are a sandbox: on a loopback address with a port of their own. Ordinary systems and
- * containers use port 53 of the loopback address.
- * @param configured the setting, never the operating system's resolvers
+ * Whether the DNS servers are a sandbox, which has a loopback address and a port other than 53. Ordinary
+ * systems and containers use port 53 of the loopback address.
+ * @param configuredServers the servers from the settings, not the operating system's resolvers
  */
-export function isSandbox(configured: readonly DnsServer[]): boolean {
-  return configured.some(({ address, port }) => isLoopback(address) && port !== DNS_PORT);
+export function isSandbox(configuredServers: readonly DnsServer[]): boolean {
+  return configuredServers.some(({ address, port }) => isLoopback(address) && port !== DNS_PORT);
 }

@@ -1,4 +1,4 @@
-/** Returns the key of the lookup budget. Each zone has its own, even if zones share a registry server. */
-export function getRegistryKey(name: string): string {
+/** Returns the key of a zone's lookup budget. Zones that share a registry server have separate budgets. */
+export function getLookupBudgetKey(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }

@@ -13,7 +13,7 @@ import {
   parseValidItems,
   toAsciiName,
 } from '../registry/rdap/record-parts.ts';
-import { isDeleted, normalizeStatus, normalizeWord } from '../registry/rdap/status.ts';
+import { isBeingDeleted, normalizeStatus, normalizeWord } from '../registry/rdap/status.ts';
 import {
   ABSENT,
   createFact,
@@ -52,7 +52,7 @@ const redactionSchema = z.object({
   ]),
 });
 
-/** Why no date could be read. */
+/** Why no expiry date could be read. */
 export const RECORD_PROBLEMS = [
   ...RDAP_PROBLEMS,
   'not_a_domain',
@@ -101,7 +101,7 @@ export interface RegistryLookup {
     | { readonly kind: 'failed'; readonly problem: RecordProblem; readonly retryAfterMs?: number };
 }
 
-/** @param delegation the parent zone's answer, if there was no record */
+/** @param delegation the parent zone's answer, used only if there is no record */
 export function parseRegistryAnswer(
   answer: RdapAnswer,
   name: string,
@@ -115,8 +115,8 @@ export function parseRegistryAnswer(
   if (record === undefined) return createFailedLookup(name, at, { code: 'not_a_domain' });
   if (toAsciiName(record.ldhName ?? record.unicodeName ?? '') !== name)
     return createFailedLookup(name, at, { code: 'name_mismatch' });
-  const facts = { ...readFacts(record), transport: createFact([answer.secure ? 'https' : 'http']) };
-  const hasExactDates = parseMembers(eventSchema, record.events).every(
+  const facts = { ...readFacts(record), transport: createFact([answer.isSecure ? 'https' : 'http']) };
+  const hasExactDates = parseItems(eventSchema, record.events).every(
     ({ eventDate }) => parseRecordDate(eventDate)?.isExact !== false,
   );
   return {
@@ -136,10 +136,10 @@ function createLookupWithoutRecord(
 ): RegistryLookup {
   if (delegation.state === 'seen') {
     const lookup = createFailedLookup(name, at, { code: 'delegated_without_record' });
-    return { ...lookup, facts: fillFacts(createUnknownFact('delegated_without_record')) };
+    return { ...lookup, facts: createUniformFacts(createUnknownFact('delegated_without_record')) };
   }
   const fact = delegation.state === 'absent' ? ABSENT : createUnknownFact('registry_unavailable');
-  return { name, at, facts: fillFacts(fact), result: { kind: 'not_registered', server } };
+  return { name, at, facts: createUniformFacts(fact), result: { kind: 'not_registered', server } };
 }
 
 export function createFailedLookup(
@@ -148,7 +148,7 @@ export function createFailedLookup(
   problem: RecordProblem,
   retryAfterMs?: number,
 ): RegistryLookup {
-  const facts = fillFacts(createUnknownFact('registry_unavailable'));
+  const facts = createUniformFacts(createUnknownFact('registry_unavailable'));
   return {
     name,
     at,
@@ -157,19 +157,17 @@ export function createFailedLookup(
   };
 }
 
-function fillFacts(fact: Fact): Facts {
+function createUniformFacts(fact: Fact): Facts {
   return Object.fromEntries(REGISTRY_FACTS.map((name) => [name, fact]));
 }
 
 function readFacts(record: z.output<typeof domainObjectSchema>) {
-  const events = parseMembers(eventSchema, record.events);
+  const events = parseItems(eventSchema, record.events);
   return {
     registration: createFact(['registered']),
     registrar: readRegistrar(record.entities),
-    statuses: readList(record.status, (members) => members.map(toText).map(normalizeStatus)),
-    registry_nameservers: readList(record.nameservers, (members) =>
-      parseValidItems(nameserverSchema, members),
-    ),
+    statuses: readList(record.status, (items) => items.map(toText).map(normalizeStatus)),
+    registry_nameservers: readList(record.nameservers, (items) => parseValidItems(nameserverSchema, items)),
     secure_dns: readSecureDns(record.secureDNS),
     owner: readOwner(record.entities, record.redacted),
     registered_at: readDate(events, 'registration'),
@@ -187,14 +185,14 @@ function readRegistration(facts: Facts, hasExactDates: boolean, now: Date): Regi
   const statuses = getFactValue(facts.statuses);
   // A date in the future isn't a deletion, but the planned release of the name.
   const pastDates = [getDate('deleted_at'), getDate('updated_at')].filter(
-    (at) => at !== undefined && at <= now,
+    (date) => date !== undefined && date <= now,
   );
   return {
     expiresAt: getDate('expires_at'),
     registeredAt: getDate('registered_at'),
     transferredAt: getDate('transferred_at'),
     // A deletion is shown as a status. If it has no date, the date of the record's last change is used.
-    deletedAt: isDeleted(statuses) ? pastDates[0] : undefined,
+    deletedAt: isBeingDeleted(statuses) ? pastDates[0] : undefined,
     hasExactDates,
     registrar: getRegistrarName(getValues('registrar')),
     nameServers: getValues('registry_nameservers'),
@@ -205,18 +203,18 @@ function readRegistration(facts: Facts, hasExactDates: boolean, now: Date): Regi
 
 /** An unreadable list doesn't count as empty. */
 function readList(
-  members: readonly unknown[] | undefined,
-  read: (members: readonly unknown[]) => readonly string[],
+  items: readonly unknown[] | undefined,
+  readTexts: (items: readonly unknown[]) => readonly string[],
 ): Fact {
-  if (members === undefined) return createUnknownFact('not_published');
-  const texts = read(members.slice(0, MAX_ITEMS)).filter(isNotEmpty);
-  return texts.length === 0 && members.length > 0 ? createUnreadableFact(toText(members)) : createFact(texts);
+  if (items === undefined) return createUnknownFact('not_published');
+  const texts = readTexts(items.slice(0, MAX_ITEMS)).filter(isNotEmpty);
+  return texts.length === 0 && items.length > 0 ? createUnreadableFact(toText(items)) : createFact(texts);
 }
 
 function readRegistrar(entities: readonly unknown[] | undefined): Fact {
   const registrar = filterByRole(entities, 'registrar')[0];
   if (registrar === undefined) return createUnknownFact('not_published');
-  const id = parseMembers(publicIdSchema, registrar.publicIds).find(({ type }) =>
+  const ianaId = parseItems(publicIdSchema, registrar.publicIds).find(({ type }) =>
     /^iana[\s_-]*registrar/i.test(type.trim()),
   );
   const name = ['fn', 'org']
@@ -227,7 +225,7 @@ function readRegistrar(entities: readonly unknown[] | undefined): Fact {
     .find((text) => text !== '' && !REDACTED_VALUE.test(text));
   const handle = toSingleLine(registrar.handle ?? '');
   const parts = [
-    ...(id === undefined ? [] : [`iana:${toSingleLine(id.identifier)}`]),
+    ...(ianaId === undefined ? [] : [`iana:${toSingleLine(ianaId.identifier)}`]),
     ...(name === undefined ? [] : [`name:${name}`]),
     ...(name === undefined && handle !== '' ? [`handle:${handle}`] : []),
   ];
@@ -236,26 +234,28 @@ function readRegistrar(entities: readonly unknown[] | undefined): Fact {
 
 function readSecureDns(member: unknown): Fact {
   if (member === undefined || member === null) return createUnknownFact('not_published');
-  const delegation = secureDnsSchema.safeParse(member).data;
-  if (delegation === undefined) return createUnreadableFact(toText(member));
-  if (delegation.delegationSigned === true || (delegation.dsData?.length ?? 0) > 0)
+  const secureDns = secureDnsSchema.safeParse(member).data;
+  if (secureDns === undefined) return createUnreadableFact(toText(member));
+  if (secureDns.delegationSigned === true || (secureDns.dsData?.length ?? 0) > 0)
     return createFact(['signed']);
-  return delegation.delegationSigned === false ? ABSENT : createUnknownFact('not_published');
+  return secureDns.delegationSigned === false ? ABSENT : createUnknownFact('not_published');
 }
 
 type Event = z.output<typeof eventSchema>;
 
 /** By default, picks the earliest date, which is safe for an expiry. */
-function readDate(events: readonly Event[], action: string, pick = Math.min): Fact {
-  const matching = events.filter(({ eventAction }) => normalizeWord(eventAction) === normalizeWord(action));
-  if (matching.length === 0) return ABSENT;
-  const dates = matching.flatMap(({ eventDate }) => parseRecordDate(eventDate) ?? []);
+function readDate(events: readonly Event[], action: string, pickTime = Math.min): Fact {
+  const matchingEvents = events.filter(
+    ({ eventAction }) => normalizeWord(eventAction) === normalizeWord(action),
+  );
+  if (matchingEvents.length === 0) return ABSENT;
+  const dates = matchingEvents.flatMap(({ eventDate }) => parseRecordDate(eventDate) ?? []);
   if (dates.length > 0) {
-    const ms = pick(...dates.map(({ at }) => at.getTime()));
-    const isExact = dates.some((date) => date.at.getTime() === ms && date.isExact);
-    return createFact([new Date(ms).toISOString(), ...(isExact ? [] : [EARLIEST_TIME_MARK])]);
+    const timeMs = pickTime(...dates.map(({ earliestTime }) => earliestTime.getTime()));
+    const isExact = dates.some((date) => date.earliestTime.getTime() === timeMs && date.isExact);
+    return createFact([new Date(timeMs).toISOString(), ...(isExact ? [] : [EARLIEST_TIME_MARK])]);
   }
-  const text = matching.map(({ eventDate }) => toText(eventDate)).find(isNotEmpty);
+  const text = matchingEvents.map(({ eventDate }) => toText(eventDate)).find(isNotEmpty);
   return text === undefined ? createUnknownFact('not_published') : createUnreadableFact(text);
 }
 
@@ -277,14 +277,15 @@ const FIELD_PATTERNS: readonly (readonly [field: string, pattern: RegExp])[] = [
   ['street', /street|city|postal/i],
 ];
 
-/** Returns hashes instead of personal data, which are enough to notice changes. */
+/** Returns hashes instead of personal data. Hashes are enough to detect changes. */
 function readOwner(entities: readonly unknown[] | undefined, redacted: readonly unknown[] | undefined): Fact {
-  const redactedNames = parseMembers(redactionSchema, redacted)
+  const redactedNames = parseItems(redactionSchema, redacted)
     .map(({ name }) => name)
     .filter((name) => /registrant/i.test(name));
   const isRedacted = (field: string) =>
     FIELD_PATTERNS.some(
-      ([name, pattern]) => name === field && redactedNames.some((redactedName) => pattern.test(redactedName)),
+      ([patternField, pattern]) =>
+        patternField === field && redactedNames.some((redactedName) => pattern.test(redactedName)),
     );
   const fields = new Map<string, string[]>();
   const addField = (field: string, value: unknown) => {
@@ -298,7 +299,7 @@ function readOwner(entities: readonly unknown[] | undefined, redacted: readonly 
     }
     for (const value of listPropertyValues(registrant.vcardArray, 'adr')) {
       if (!Array.isArray(value)) continue;
-      // The order is box, extension, street, locality, region, code, country (RFC 6350, section 6.3.1).
+      // Box, extension, street, locality, region, postal code, country (RFC 6350, section 6.3.1).
       addField('street', [...value.slice(0, 4), value[5]]);
       addField('region', value[4]);
       addField('country', value[6]);
@@ -318,18 +319,18 @@ function filterByRole(
   entities: readonly unknown[] | undefined,
   role: string,
 ): z.output<typeof entitySchema>[] {
-  return parseMembers(entitySchema, entities).filter(({ roles }) =>
-    parseMembers(z.string(), roles).some((text) => text.toLowerCase() === role),
+  return parseItems(entitySchema, entities).filter(({ roles }) =>
+    parseItems(z.string(), roles).some((text) => text.toLowerCase() === role),
   );
 }
 
 function listPropertyValues(card: unknown, name: string): unknown[] {
-  const properties = parseMembers(propertySchema, jCardSchema.safeParse(card).data?.[1]);
+  const properties = parseItems(propertySchema, jCardSchema.safeParse(card).data?.[1]);
   return properties.flatMap(([key, , , ...values]) => (key.toLowerCase() === name ? values : []));
 }
 
-function parseMembers<T>(schema: z.ZodType<T>, values: readonly unknown[] | undefined): T[] {
-  return parseValidItems(schema, values?.slice(0, MAX_ITEMS));
+function parseItems<T>(schema: z.ZodType<T>, items: readonly unknown[] | undefined): T[] {
+  return parseValidItems(schema, items?.slice(0, MAX_ITEMS));
 }
 
 function isString(value: unknown): value is string {

@@ -11,10 +11,10 @@ import { INCIDENT_KINDS, type KnownChange } from './unexplained-changes.ts';
 /** Schemas of JSON columns. Dates are stored as text. */
 
 const dateSchema = z.iso.datetime().transform((text) => new Date(text));
-const valueSchema = z.array(z.string());
-const knownValueSchema = z.object({ value: valueSchema, firstSeen: dateSchema, lastSeen: dateSchema });
+const factValueSchema = z.array(z.string());
+const knownValueSchema = z.object({ value: factValueSchema, firstSeen: dateSchema, lastSeen: dateSchema });
 const factNameSchema = z.enum(FACT_NAMES);
-const knownFactSchema = z
+const factHistorySchema = z
   .object({
     current: knownValueSchema.optional(),
     candidate: knownValueSchema.extend({ sightings: z.int().positive() }).optional(),
@@ -28,13 +28,13 @@ const knownFactSchema = z
   })
   .transform(({ current, candidate, past, unseen }): FactHistory => ({ current, candidate, past, unseen }));
 
-export const storedHistorySchema: z.ZodType<NameHistory> = z.partialRecord(factNameSchema, knownFactSchema);
+export const storedHistorySchema: z.ZodType<NameHistory> = z.partialRecord(factNameSchema, factHistorySchema);
 
 export const storedKnownChangesSchema: z.ZodType<KnownChange[]> = z.array(
   z
     .object({
       kind: z.enum(INCIDENT_KINDS),
-      after: valueSchema,
+      after: factValueSchema,
       facts: z.array(factNameSchema),
       firstSeen: dateSchema,
       orderId: z.string().optional(),
@@ -42,7 +42,7 @@ export const storedKnownChangesSchema: z.ZodType<KnownChange[]> = z.array(
     .transform(({ orderId, ...change }) => ({ ...change, orderId })),
 );
 
-export const storedValuesSchema: z.ZodType<SeenValues> = z.partialRecord(factNameSchema, valueSchema);
+export const storedValuesSchema: z.ZodType<SeenValues> = z.partialRecord(factNameSchema, factValueSchema);
 
 export const storedTrustSchema: z.ZodType<TrustedRecord> = z
   .object({ registrar: z.string().optional(), at: dateSchema, transferExpectedAt: dateSchema.optional() })
@@ -78,24 +78,24 @@ const findingSchema = z.object({
   since: z.number(),
   until: z.number().exactOptional(),
   seenAt: z.number().exactOptional(),
-  about: valueSchema.exactOptional(),
+  about: factValueSchema.exactOptional(),
 });
 
 export const storedPostureSchema: z.ZodType<Posture> = z.object({
   findings: z.array(findingSchema),
   unseen: z.array(
-    z.object({ part: z.enum(LOOKUP_PARTS), since: z.number(), about: valueSchema.exactOptional() }),
+    z.object({ part: z.enum(LOOKUP_PARTS), since: z.number(), about: factValueSchema.exactOptional() }),
   ),
 });
 
-const certaintySchema = z.enum(['yes', 'no', 'unknown']);
+const yesNoUnknownSchema = z.enum(['yes', 'no', 'unknown']);
 
 export const storedImpactSchema: z.ZodType<Impact> = z
   .object({
     task: z.enum(IMPACT_TASKS),
     seenAt: dateSchema,
     items: z.array(impactItemSchema),
-    isInUse: certaintySchema,
-    areNewNameserversReady: certaintySchema.optional(),
+    isInUse: yesNoUnknownSchema,
+    areNewNameserversReady: yesNoUnknownSchema.optional(),
   })
   .transform(({ areNewNameserversReady, ...impact }) => ({ ...impact, areNewNameserversReady }));

@@ -38,17 +38,17 @@ function listFactChanges(
   knownChanges: readonly KnownChange[],
 ): PastChange[] {
   const values = listValues(history, fact);
-  return values.slice(0, -1).flatMap((value, index): PastChange[] => {
+  return values.slice(0, -1).flatMap((knownValue, index): PastChange[] => {
     const before = values[index + 1];
     if (before === undefined) return [];
     return [
       {
         fact,
         before: before.value,
-        after: value.value,
+        after: knownValue.value,
         beforeLastSeenAt: before.lastSeen,
-        afterFirstSeenAt: value.firstSeen,
-        cause: findCause(fact, value.firstSeen, knownChanges),
+        afterFirstSeenAt: knownValue.firstSeen,
+        cause: findCause(fact, knownValue.firstSeen, knownChanges),
       },
     ];
   });

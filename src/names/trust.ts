@@ -5,7 +5,7 @@ import type { NameHistory } from './history.ts';
 import type { Registration } from './registry-record.ts';
 
 /**
- * A stolen name gets a later expiry date like a renewed one, but it also gets a new registrar. So a later
+ * A transfer by a thief extends the expiry date like a renewal, but also changes the registrar. So a later
  * date is trusted only if the registrar is the same.
  */
 
@@ -34,21 +34,21 @@ interface RegistrarKnowledge {
 
 type RegistrarSighting = Pick<Registration, 'registrar' | 'transferredAt'>;
 
-/** @returns why the record may show a transfer that the team doesn't know; undefined if it is trusted */
+/** @returns why the record may show a transfer unknown to the team; undefined if the record is trusted */
 export function findDistrustReason(
-  trusted: TrustedRecord | undefined,
+  trustedRecord: TrustedRecord | undefined,
   record: RegistrarSighting,
   now: Date,
 ): DistrustReason | undefined {
-  if (trusted === undefined) return undefined;
-  const { registrar: before } = trusted;
+  if (trustedRecord === undefined) return undefined;
+  const { registrar: before } = trustedRecord;
   const { registrar, transferredAt } = record;
-  if (isTransferExpected(trusted, now)) return undefined;
+  if (isTransferExpected(trustedRecord, now)) return undefined;
   if (before !== undefined && registrar === undefined) return { code: 'registrar_missing', before };
   if (before !== undefined && registrar !== undefined && !isSameRegistrarName(before, registrar)) {
     return { code: 'registrar_changed', before, now: registrar };
   }
-  return transferredAt !== undefined && transferredAt > trusted.at
+  return transferredAt !== undefined && transferredAt > trustedRecord.at
     ? { code: 'transferred', at: transferredAt }
     : undefined;
 }
@@ -58,26 +58,30 @@ export function isAtForeignRegistrar(
   ownRegistrars: readonly string[],
   registrar: string | undefined,
 ): boolean {
-  return ownRegistrars.length > 0 && ownRegistrars.every((own) => !mayBeSameRegistrar(own, registrar));
+  return (
+    ownRegistrars.length > 0 &&
+    ownRegistrars.every((ownRegistrar) => !mayBeSameRegistrar(ownRegistrar, registrar))
+  );
 }
 
-/** Whether the last record showed another registrar after a transfer that the team doesn't know. */
+/** Whether the last record showed another registrar after a transfer unknown to the team. */
 export function hasUnknownTransfer({ trusted, history }: RegistrarKnowledge, now: Date): boolean {
   const registrar = getRegistrarName(history.registrar?.current?.value ?? []);
   if (trusted === undefined || isTransferExpected(trusted, now)) return false;
   return !mayBeSameRegistrar(trusted.registrar, registrar);
 }
 
-export function updateTrust(
-  trusted: TrustedRecord | undefined,
+export function updateTrustedRecord(
+  trustedRecord: TrustedRecord | undefined,
   record: RegistrarSighting,
   now: Date,
 ): TrustedRecord {
-  const { registrar = trusted?.registrar } = record;
-  const expectedAt = trusted?.transferExpectedAt;
-  const isSame = mayBeSameRegistrar(trusted?.registrar, registrar);
+  const { registrar = trustedRecord?.registrar } = record;
+  const expectedAt = trustedRecord?.transferExpectedAt;
+  const isSameRegistrar = mayBeSameRegistrar(trustedRecord?.registrar, registrar);
   const hasTransferCompleted =
-    !isSame || (expectedAt !== undefined && (record.transferredAt?.getTime() ?? 0) >= expectedAt.getTime());
+    !isSameRegistrar ||
+    (expectedAt !== undefined && (record.transferredAt?.getTime() ?? 0) >= expectedAt.getTime());
   const hasTransferExpired =
     expectedAt !== undefined && now.getTime() - expectedAt.getTime() > MAX_TRANSFER_MS;
   return {

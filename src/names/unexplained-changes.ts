@@ -1,5 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
-import { isDeleted, isHold, isLock, isStillLocked, isTransferLock } from '../registry/rdap/status.ts';
+import { isBeingDeleted, isHold, isLock, isStillLocked, isTransferLock } from '../registry/rdap/status.ts';
 import {
   type FactName,
   type FactValue,
@@ -29,7 +29,6 @@ export const INCIDENT_KINDS = [
 ] as const;
 export type IncidentKind = (typeof INCIDENT_KINDS)[number];
 
-/** Dangers that exist without a change. */
 export const DANGERS_WITHOUT_CHANGE: ReadonlySet<IncidentKind> = new Set([
   'nameserver_registrable',
   'all_lame',
@@ -38,7 +37,7 @@ export const DANGERS_WITHOUT_CHANGE: ReadonlySet<IncidentKind> = new Set([
 /** A change, as shown by one fact. */
 export interface NameChange extends FactChange {
   readonly kind: IncidentKind;
-  /** For a new registrar, the expiry change that came with it. A transfer changes both. */
+  /** The expiry change that came with a new registrar. A transfer changes both. */
   readonly expiry?: { readonly before: string; readonly after: string };
 }
 
@@ -62,7 +61,7 @@ export interface NameOrder {
   readonly task: NameTask;
   /** `refused`: the order had no effect. */
   readonly state: 'sent' | 'succeeded' | 'unknown' | 'refused';
-  /** For a decision, when it was made. */
+  /** For a decision, the time when it was made. */
   readonly sentAt: Date;
   /** Host names in lowercase ASCII. */
   readonly nameServers?: readonly string[];
@@ -72,17 +71,17 @@ export interface NameOrder {
 
 const INCIDENT_PREFIX = 'incident:';
 
-/** Builds an order id for the changes of a transfer that has no order but that the team confirmed. */
+/** Builds an order ID for changes that come from a transfer without an order, which the team confirmed. */
 export function buildIncidentOrderId(incidentId: string): string {
   return `${INCIDENT_PREFIX}${incidentId}`;
 }
 
-/** Whether the id is from {@link buildIncidentOrderId}. */
+/** Whether {@link buildIncidentOrderId} built the ID. */
 export function isIncidentOrderId(orderId: string): boolean {
   return orderId.startsWith(INCIDENT_PREFIX);
 }
 
-/** Used as the order id of changes that the zone's CDS or CDNSKEY records explain. */
+/** Used as the order ID of changes that the zone's CDS or CDNSKEY records explain. */
 export const ZONE_REQUEST_ID = 'zone';
 
 /** A change with its explanation and the facts that showed it. */
@@ -91,7 +90,7 @@ export interface KnownChange {
   readonly after: FactValue;
   readonly facts: readonly FactName[];
   readonly firstSeen: Date;
-  /** Undefined if no order explains the change, so that it belongs to an incident. */
+  /** Undefined if the change is unexplained and belongs to an incident. */
   readonly orderId: string | undefined;
 }
 
@@ -131,15 +130,15 @@ export interface ChangesToExplain {
 const MAX_CLOCK_SKEW_MS = 5 * MINUTE_MS;
 const DEFAULT_TRANSFER_DAYS = 5;
 /** Within this time, a change in one fact appears in the others. */
-const PROPAGATION_MS = 14 * DAY_MS;
+const MAX_PROPAGATION_MS = 14 * DAY_MS;
 /** The time from a deletion until the name is available, including grace and redemption periods. */
-const DELETION_MS = 100 * DAY_MS;
+const MAX_DELETION_PERIOD_MS = 100 * DAY_MS;
 const CHANGE_RETENTION_MS = 150 * DAY_MS;
-/** Registries lock new and transferred names against transfers, and unlock them after 60 days. */
+/** Registries lock new and transferred names against transfers for 60 days. The other 5 days are a margin. */
 const REGISTRY_LOCK_MS = 65 * DAY_MS;
 const REGISTRY_LOCK = 'server transfer prohibited';
 
-/** How long an order can explain a change of each kind, counted from sending. It never explains other kinds. */
+/** How long after it was sent an order can explain each kind of change. It never explains other kinds. */
 const EXPLANATION_WINDOWS_MS: Readonly<Record<NameTask, Readonly<Partial<Record<IncidentKind, number>>>>> = {
   create: { registrar: 2 * DAY_MS, nameservers: 2 * DAY_MS, owner: 2 * DAY_MS, ds: 2 * DAY_MS },
   transfer: {
@@ -154,7 +153,7 @@ const EXPLANATION_WINDOWS_MS: Readonly<Record<NameTask, Readonly<Partial<Record<
   restore: { nameservers: 30 * DAY_MS, ds: 30 * DAY_MS, lock: 30 * DAY_MS },
   delete: {
     pending_delete: 7 * DAY_MS,
-    unregistered: DELETION_MS,
+    unregistered: MAX_DELETION_PERIOD_MS,
     hold: 7 * DAY_MS,
     delegation_gone: 7 * DAY_MS,
     nameservers: 7 * DAY_MS,
@@ -165,12 +164,12 @@ const EXPLANATION_WINDOWS_MS: Readonly<Record<NameTask, Readonly<Partial<Record<
   'owner-change': { owner: 21 * DAY_MS },
   authcode: { lock: 7 * DAY_MS },
   lapse: {
-    pending_delete: DELETION_MS,
-    unregistered: DELETION_MS,
-    hold: DELETION_MS,
-    delegation_gone: DELETION_MS,
-    nameservers: DELETION_MS,
-    ds: DELETION_MS,
+    pending_delete: MAX_DELETION_PERIOD_MS,
+    unregistered: MAX_DELETION_PERIOD_MS,
+    hold: MAX_DELETION_PERIOD_MS,
+    delegation_gone: MAX_DELETION_PERIOD_MS,
+    nameservers: MAX_DELETION_PERIOD_MS,
+    ds: MAX_DELETION_PERIOD_MS,
   },
 };
 
@@ -180,16 +179,20 @@ const REGISTRY_FACT_SET: ReadonlySet<FactName> = new Set(REGISTRY_FACTS);
 
 /** Returns the new changes that no order explains, and all known changes. */
 export function explainChanges({ changes, history, orders, knownChanges }: ChangesToExplain): {
-  readonly unexplained: readonly UnexplainedChange[];
+  readonly unexplainedChanges: readonly UnexplainedChange[];
   readonly knownChanges: readonly KnownChange[];
 } {
-  const unexplained: UnexplainedChange[] = [];
+  const unexplainedChanges: UnexplainedChange[] = [];
   let updatedChanges = [...knownChanges];
   for (const change of listNotableChanges(changes, history)) {
-    const sameChange = updatedChanges.find((former) => isSameChange(change, former, orders, history));
+    const sameChange = updatedChanges.find((knownChange) =>
+      isSameChange(change, knownChange, orders, history),
+    );
     if (sameChange !== undefined) {
-      updatedChanges = updatedChanges.map((former) =>
-        former === sameChange ? { ...former, facts: [...former.facts, change.fact] } : former,
+      updatedChanges = updatedChanges.map((knownChange) =>
+        knownChange === sameChange
+          ? { ...knownChange, facts: [...knownChange.facts, change.fact] }
+          : knownChange,
       );
       continue;
     }
@@ -198,9 +201,10 @@ export function explainChanges({ changes, history, orders, knownChanges }: Chang
       (isRequestedByZone(change, history, updatedChanges) ? ZONE_REQUEST_ID : undefined);
     const { kind, after, fact, afterFirstSeenAt: firstSeen } = change;
     updatedChanges.push({ kind, after, facts: [fact], firstSeen, orderId });
-    if (orderId === undefined) unexplained.push({ change, orders: listRuledOutOrders(change, orders) });
+    if (orderId === undefined)
+      unexplainedChanges.push({ change, orders: listRuledOutOrders(change, orders) });
   }
-  return { unexplained, knownChanges: dropOldChanges(updatedChanges, changes) };
+  return { unexplainedChanges, knownChanges: dropOldChanges(updatedChanges, changes) };
 }
 
 /** The time until a transfer completes, unless someone objects. */
@@ -223,12 +227,12 @@ export function computeTransferCountdown(
 }
 
 function listNotableChanges(changes: readonly FactChange[], history: NameHistory): NameChange[] {
-  const isRegistrationChanged = changes.some(({ fact }) => fact === 'registration');
-  const sorted = changes
+  const hasRegistrationChanged = changes.some(({ fact }) => fact === 'registration');
+  const sortedChanges = changes
     // When a registration appears or disappears, so do all other facts from the registry.
-    .filter(({ fact }) => !isRegistrationChanged || fact === 'registration' || !REGISTRY_FACT_SET.has(fact))
+    .filter(({ fact }) => !hasRegistrationChanged || fact === 'registration' || !REGISTRY_FACT_SET.has(fact))
     .toSorted((a, b) => FACT_ORDER.indexOf(a.fact) - FACT_ORDER.indexOf(b.fact));
-  return sorted.flatMap((change) => {
+  return sortedChanges.flatMap((change) => {
     switch (change.fact) {
       case 'registration':
         return change.after.length === 0 ? toNameChange('unregistered', change) : [];
@@ -262,8 +266,8 @@ function toNameChange(kind: IncidentKind, change: FactChange, after = change.aft
 }
 
 /**
- * A value that disappears doesn't count. A value that appears counts if it differs from the last known one: a record
- * that omits the registrar for a while must not hide a transfer.
+ * Ignores a value that disappears. A value that appears counts if it differs from the last known value:
+ * a record that omits the registrar for a while must not hide a transfer.
  */
 function findReplacement(change: FactChange, history: NameHistory): FactChange | undefined {
   const { fact, before, after } = change;
@@ -277,8 +281,8 @@ function findReplacement(change: FactChange, history: NameHistory): FactChange |
 }
 
 function findExpiryChange(changes: readonly FactChange[]) {
-  const date = changes.find(({ fact }) => fact === 'expires_at');
-  const [before, after] = [date?.before[0], date?.after[0]];
+  const expiryChange = changes.find(({ fact }) => fact === 'expires_at');
+  const [before, after] = [expiryChange?.before[0], expiryChange?.after[0]];
   return before === undefined || after === undefined ? {} : { expiry: { before, after } };
 }
 
@@ -286,74 +290,76 @@ function listStatusChanges(change: FactChange, history: NameHistory): NameChange
   const { before, after } = change;
   const removedLocks = before
     .filter((status) => isLock(status) && !isStillLocked(status, after))
-    .filter((lock) => !endsAutomatically(lock, change, history))
+    .filter((lock) => !wasRemovedByRegistry(lock, change, history))
     .sort((a, b) => Number(isTransferLock(b)) - Number(isTransferLock(a)));
-  const holds = after.filter((status) => isHold(status) && !before.includes(status));
+  const addedHolds = after.filter((status) => isHold(status) && !before.includes(status));
   const isAdded = (status: string) => after.includes(status) && !before.includes(status);
   return [
     ...removedLocks.map((lock) => toNameChange('lock', change, [lock])),
     ...(isAdded('pending transfer') ? [toNameChange('pending_transfer', change, ['pending transfer'])] : []),
-    ...(isDeleted(after) && !isDeleted(before)
+    ...(isBeingDeleted(after) && !isBeingDeleted(before)
       ? [
           toNameChange(
             'pending_delete',
             change,
-            after.filter((status) => isDeleted([status])),
+            after.filter((status) => isBeingDeleted([status])),
           ),
         ]
       : []),
-    ...(holds.length > 0 ? [toNameChange('hold', change, holds)] : []),
+    ...(addedHolds.length > 0 ? [toNameChange('hold', change, addedHolds)] : []),
   ];
 }
 
-function endsAutomatically(lock: string, { afterFirstSeenAt }: FactChange, history: NameHistory): boolean {
+function wasRemovedByRegistry(lock: string, { afterFirstSeenAt }: FactChange, history: NameHistory): boolean {
   if (lock !== REGISTRY_LOCK) return false;
   return (['registered_at', 'transferred_at'] as const).some((fact) => {
-    const since = Date.parse(history[fact]?.current?.value[0] ?? '');
-    return afterFirstSeenAt.getTime() - since < REGISTRY_LOCK_MS;
+    const lockedAt = Date.parse(history[fact]?.current?.value[0] ?? '');
+    return afterFirstSeenAt.getTime() - lockedAt < REGISTRY_LOCK_MS;
   });
 }
 
 /** Whether another fact has already shown the change. One fact shows a change only once. */
 function isSameChange(
   change: NameChange,
-  former: KnownChange,
+  knownChange: KnownChange,
   orders: readonly NameOrder[],
   history: NameHistory,
 ): boolean {
-  if (former.facts.includes(change.fact)) return false;
-  const msApart = Math.abs(change.afterFirstSeenAt.getTime() - former.firstSeen.getTime());
+  if (knownChange.facts.includes(change.fact)) return false;
+  const msApart = Math.abs(change.afterFirstSeenAt.getTime() - knownChange.firstSeen.getTime());
   // A deleted name loses its delegation, and later its registration. A name on hold loses its delegation too.
   // A name without a delegation has no DS.
-  if (former.kind === 'pending_delete' && change.kind === 'unregistered') return msApart < DELETION_MS;
-  if (isDelegationGone(change) && removesDelegation(former, history)) return msApart < PROPAGATION_MS;
-  if (former.kind !== change.kind || msApart > PROPAGATION_MS) return false;
-  const order = orders.find(({ id }) => id === former.orderId);
+  if (knownChange.kind === 'pending_delete' && change.kind === 'unregistered')
+    return msApart < MAX_DELETION_PERIOD_MS;
+  if (isDelegationGone(change) && removesDelegation(knownChange, history))
+    return msApart < MAX_PROPAGATION_MS;
+  if (knownChange.kind !== change.kind || msApart > MAX_PROPAGATION_MS) return false;
+  const order = orders.find(({ id }) => id === knownChange.orderId);
   switch (change.kind) {
     case 'nameservers':
-      // If an order explains the former change, it must explain the new one too.
+      // If an order explains the known change, it must also explain the new one.
       if (order !== undefined) return canExplain(order, change);
       // The name's own zone may list more or fewer servers than the delegation.
       return change.fact === 'nameservers'
-        ? overlaps(change.after, former.after)
-        : isSameSet(change.after, former.after);
+        ? overlaps(change.after, knownChange.after)
+        : isSameSet(change.after, knownChange.after);
     case 'ds':
-      if (former.orderId === ZONE_REQUEST_ID && !matchesZoneRequest(change, history)) return false;
+      if (knownChange.orderId === ZONE_REQUEST_ID && !matchesZoneRequest(change, history)) return false;
       // `secure_dns` only shows whether there is a DS.
-      return (change.after.length === 0) === (former.after.length === 0);
+      return (change.after.length === 0) === (knownChange.after.length === 0);
     default:
       return false;
   }
 }
 
-/** Whether an earlier change removes the delegation now. A hold or deletion may have ended since. */
+/** Whether a known change still removes the delegation. A hold or deletion may have ended. */
 function removesDelegation({ kind }: KnownChange, { statuses, registration }: NameHistory): boolean {
-  const value = statuses?.current?.value ?? [];
+  const currentStatuses = statuses?.current?.value ?? [];
   switch (kind) {
     case 'hold':
-      return value.some(isHold);
+      return currentStatuses.some(isHold);
     case 'pending_delete':
-      return isDeleted(value) || registration?.current?.value.length === 0;
+      return isBeingDeleted(currentStatuses) || registration?.current?.value.length === 0;
     default:
       return kind === 'unregistered' || kind === 'delegation_gone';
   }
@@ -363,28 +369,33 @@ function isDelegationGone({ kind, after }: NameChange): boolean {
   return kind === 'delegation_gone' || (kind === 'ds' && after.length === 0);
 }
 
-/** A request after an unexplained change of registrar or nameservers may be an attacker's. */
+/** An attacker may have made a request that follows an unexplained registrar or nameserver change. */
 function isRequestedByZone(
   change: NameChange,
   history: NameHistory,
   knownChanges: readonly KnownChange[],
 ): boolean {
-  const isTakeover = ({ kind, orderId, firstSeen }: KnownChange) =>
+  const isPossibleTakeover = ({ kind, orderId, firstSeen }: KnownChange) =>
     (kind === 'registrar' || kind === 'nameservers') &&
     orderId === undefined &&
-    change.afterFirstSeenAt.getTime() - firstSeen.getTime() < PROPAGATION_MS;
-  return change.kind === 'ds' && matchesZoneRequest(change, history) && !knownChanges.some(isTakeover);
+    change.afterFirstSeenAt.getTime() - firstSeen.getTime() < MAX_PROPAGATION_MS;
+  return (
+    change.kind === 'ds' && matchesZoneRequest(change, history) && !knownChanges.some(isPossibleTakeover)
+  );
 }
 
 function matchesZoneRequest({ fact, after, beforeLastSeenAt }: NameChange, history: NameHistory): boolean {
   const { candidate } = history.requested_ds ?? {};
-  const requested = [...(candidate === undefined ? [] : [candidate]), ...listValues(history, 'requested_ds')]
-    // A zone may withdraw its request after the DS was changed.
-    .filter(({ lastSeen }) => beforeLastSeenAt.getTime() - lastSeen.getTime() < PROPAGATION_MS)
+  const requestedDs = [
+    ...(candidate === undefined ? [] : [candidate]),
+    ...listValues(history, 'requested_ds'),
+  ]
+    // A zone may withdraw its request once the DS has changed.
+    .filter(({ lastSeen }) => beforeLastSeenAt.getTime() - lastSeen.getTime() < MAX_PROPAGATION_MS)
     .flatMap(({ value }) => value);
-  if (after.length === 0) return requested.includes(NO_DS);
-  if (fact === 'secure_dns') return requested.some((ds) => ds !== NO_DS);
-  return after.every((ds) => requested.includes(ds));
+  if (after.length === 0) return requestedDs.includes(NO_DS);
+  if (fact === 'secure_dns') return requestedDs.some((ds) => ds !== NO_DS);
+  return after.every((ds) => requestedDs.includes(ds));
 }
 
 /** Returns the latest order that can explain the change. An order explains only one change of each kind. */
@@ -393,14 +404,14 @@ function findExplainingOrder(
   orders: readonly NameOrder[],
   knownChanges: readonly KnownChange[],
 ): NameOrder | undefined {
-  const isUsed = ({ id, explainedChanges = [] }: NameOrder) =>
+  const explainsOtherChange = ({ id, explainedChanges = [] }: NameOrder) =>
     [...explainedChanges, ...knownChanges.filter(({ orderId }) => orderId === id)].some(
       ({ kind, after }) =>
         kind === change.kind &&
         // One order may change several locks.
         (kind !== 'lock' || isSameSet(after, change.after)),
     );
-  return sortLatestFirst(orders).find((order) => canExplain(order, change) && !isUsed(order));
+  return sortLatestFirst(orders).find((order) => canExplain(order, change) && !explainsOtherChange(order));
 }
 
 function canExplain(order: NameOrder, change: NameChange): boolean {
@@ -418,7 +429,7 @@ function findRuledOutReason(order: NameOrder, change: NameChange): RuledOutOrder
   return matchesOrder(order, change) ? undefined : 'content_mismatch';
 }
 
-/** Lists why each order doesn't explain a change. A matching order already explains another change. */
+/** Lists the reason why each order doesn't explain the change. A matching order explains another change. */
 function listRuledOutOrders(change: NameChange, orders: readonly NameOrder[]): RuledOutOrder[] {
   return sortLatestFirst(orders).map((order) => ({
     id: order.id,
@@ -450,8 +461,8 @@ function sortLatestFirst(orders: readonly NameOrder[]): NameOrder[] {
 }
 
 function dropOldChanges(knownChanges: readonly KnownChange[], changes: readonly FactChange[]): KnownChange[] {
-  const now = Math.max(0, ...changes.map(({ afterFirstSeenAt }) => afterFirstSeenAt.getTime()));
-  return knownChanges.filter(({ firstSeen }) => now - firstSeen.getTime() < CHANGE_RETENTION_MS);
+  const latestChangeMs = Math.max(0, ...changes.map(({ afterFirstSeenAt }) => afterFirstSeenAt.getTime()));
+  return knownChanges.filter(({ firstSeen }) => latestChangeMs - firstSeen.getTime() < CHANGE_RETENTION_MS);
 }
 
 function overlaps(one: readonly string[], other: readonly string[]): boolean {

@@ -21,21 +21,21 @@ import {
   type EffectivePolicy,
   findNotifiedIds,
   findSilentIds,
-  isGroup,
+  isGroupId,
   mergeApprovers,
   type PolicyRule,
 } from '../policy/policy.ts';
 import { toAffectedName } from '../policy/subject.ts';
 import { type ChangedName, GUARDED_TAG } from './portfolio.ts';
 
-/* Finds changes that weaken the protection of names, and who must confirm them. */
+/** Finds changes that weaken the protection of names, and determines who must confirm them. */
 
 export interface Protection {
   readonly settings: TeamSettings;
   readonly policy: EffectivePolicy;
   readonly budgetTags: ReadonlySet<string>;
   readonly mandates: readonly ActiveMandate[];
-  /** Tags of the names' parent domains, which rules match too. */
+  /** Tags of the parent domains, by domain. Rules also match these tags. */
   readonly parentTags: ReadonlyMap<string, readonly string[]>;
   /** Names with an open incident or an open order. */
   readonly busyNames: ReadonlySet<string>;
@@ -57,53 +57,54 @@ export type { AllowedChanges };
 /** Separates changes that take effect immediately from those that need confirmation. */
 export async function separateChanges(
   changes: readonly ChangedName[],
-  by: string,
+  proposer: string,
   protection: Protection,
-): Promise<{ readonly allowed: AllowedChanges; readonly waiting: readonly ChangedName[] }> {
+): Promise<{ readonly allowed: AllowedChanges; readonly changesToConfirm: readonly ChangedName[] }> {
   const findRequirements = createRequirementFinder(protection);
-  const [allowed, waiting]: [ChangedName[], ChangedName[]] = [[], []];
+  const [allowedChanges, changesToConfirm]: [ChangedName[], ChangedName[]] = [[], []];
   for await (const slice of iterateSlices(changes))
-    for (const change of slice) (findRequirements(change, by) === undefined ? allowed : waiting).push(change);
-  return { allowed: new AllowedChanges(allowed), waiting };
+    for (const change of slice)
+      (findRequirements(change, proposer) === undefined ? allowedChanges : changesToConfirm).push(change);
+  return { allowed: new AllowedChanges(allowedChanges), changesToConfirm };
 }
 
 /** Merges the requirements of several changes. */
 export async function mergeAllRequirements(
   changes: readonly ChangedName[],
-  by: string,
+  proposer: string,
   protection: Protection,
 ): Promise<readonly Requirement[]> {
   const findRequirements = createRequirementFinder(protection);
-  let merged: readonly Requirement[] = [];
+  let mergedRequirements: readonly Requirement[] = [];
   for await (const slice of iterateSlices(changes)) {
-    const added = slice.flatMap((change) => findRequirements(change, by) ?? []);
-    merged = mergeRequirements([...merged, ...added]);
+    const addedRequirements = slice.flatMap((change) => findRequirements(change, proposer) ?? []);
+    mergedRequirements = mergeRequirements([...mergedRequirements, ...addedRequirements]);
   }
   // A change that weakened protection when it was proposed still needs another person.
   return addEnvironmentRequirement(
-    merged,
+    mergedRequirements,
     protection,
     changes.map(({ name }) => name),
   );
 }
 
 /** Returns the requirements of a change; undefined if it doesn't weaken protection. */
-export type RequirementFinder = (change: ChangedName, by: string) => readonly Requirement[] | undefined;
+export type RequirementFinder = (change: ChangedName, proposer: string) => readonly Requirement[] | undefined;
 
-/** Prepares {@link RequirementFinder} for many changes under the same protection. */
+/** Creates a {@link RequirementFinder} that can be called for many changes. */
 export function createRequirementFinder(protection: Protection): RequirementFinder {
   const { policy, budgetTags, mandates } = protection;
   const ruleTags = new Set(policy.tags);
   const evaluateChange = createEffectEvaluator(protection, ruleTags);
 
-  return (requested, by) => {
+  return (requestedChange, proposer) => {
     // A lapsing name gets no reminders, like a name that isn't watched.
-    const isLapse = requested.decision?.kind === 'lapse_confirmed';
-    const change = isLapse ? { ...requested, after: undefined } : requested;
+    const isLapse = requestedChange.decision?.kind === 'lapse_confirmed';
+    const change = isLapse ? { ...requestedChange, after: undefined } : requestedChange;
     const { name, before, after, date } = change;
-    const tagsAfter = after?.tags ?? [];
-    const removedTags = before.tags.filter((tag) => !tagsAfter.includes(tag));
-    const addedTags = tagsAfter.filter((tag) => !before.tags.includes(tag));
+    const ownTagsAfter = after?.tags ?? [];
+    const removedTags = before.tags.filter((tag) => !ownTagsAfter.includes(tag));
+    const addedTags = ownTagsAfter.filter((tag) => !before.tags.includes(tag));
     const changedTags = [...removedTags, ...addedTags];
     const effect =
       after === undefined || changedTags.some((tag) => ruleTags.has(tag))
@@ -121,11 +122,11 @@ export function createRequirementFinder(protection: Protection): RequirementFind
       removedTags.some((tag) => tag === GUARDED_TAG || ruleTags.has(tag)) ||
       (addedTags.length > 0 && effect.isWeaker) ||
       (after === undefined && (effect.isCovered || protection.busyNames.has(name))) ||
-      isLaterDate(date, by);
+      isLaterThanOtherPersonsDate(date, proposer);
     if (!isWeakening) return undefined;
     const requirements = mergeRequirements([
       ...effect.requirements,
-      ...affectedMandates.map((mandate) => requireMandateApprover(mandate, protection, name)),
+      ...affectedMandates.map((mandate) => buildMandateRequirement(mandate, protection, name)),
     ]);
     return addEnvironmentRequirement(requirements, protection, [name]);
   };
@@ -137,21 +138,31 @@ function addEnvironmentRequirement(
   protection: Protection,
   names: readonly string[],
 ): readonly Requirement[] {
-  const environment = buildEnvironmentRequirement(protection.policy, names);
-  if (requirements.length === 0) return [environment ?? requireAnyApprover(protection, names)];
-  return environment === undefined ? requirements : mergeRequirements([...requirements, environment]);
+  const environmentRequirement = buildEnvironmentRequirement(protection.policy, names);
+  if (requirements.length === 0)
+    return [environmentRequirement ?? buildAnyApproverRequirement(protection, names)];
+  return environmentRequirement === undefined
+    ? requirements
+    : mergeRequirements([...requirements, environmentRequirement]);
 }
 
 /** Requires one approver other than the requester. */
-function requireAnyApprover({ settings, policy }: Protection, names: readonly string[]): Requirement {
+function buildAnyApproverRequirement(
+  { settings, policy }: Protection,
+  names: readonly string[],
+): Requirement {
   return { ...buildDefaultRequirement(settings, names), needed: 1, signed: policy.isCharterMissing };
 }
 
 /** Requires one person who could approve the mandate. */
-function requireMandateApprover({ order }: ActiveMandate, protection: Protection, name: string): Requirement {
-  const [first, ...others] = order.requirements.list.filter(({ rule }) => rule.kind === 'rule');
-  if (first === undefined) return requireAnyApprover(protection, [name]);
-  const ruleRequirements = [first, ...others];
+function buildMandateRequirement(
+  { order }: ActiveMandate,
+  protection: Protection,
+  name: string,
+): Requirement {
+  const ruleRequirements = order.requirements.list.filter(({ rule }) => rule.kind === 'rule');
+  const [first] = ruleRequirements;
+  if (first === undefined) return buildAnyApproverRequirement(protection, [name]);
   const signed = ruleRequirements.every((requirement) => requirement.signed);
   return {
     ...first,
@@ -162,9 +173,9 @@ function requireMandateApprover({ order }: ActiveMandate, protection: Protection
   };
 }
 
-function isLaterDate(date: ChangedName['date'], by: string): boolean {
+function isLaterThanOtherPersonsDate(date: ChangedName['date'], proposer: string): boolean {
   if (date?.before === undefined) return false;
-  return date.after > date.before.at && date.before.by !== by;
+  return date.after > date.before.at && date.before.by !== proposer;
 }
 
 function listTagsBefore({ name, before }: ChangedName, { parentTags }: Protection): readonly string[] {
@@ -173,10 +184,10 @@ function listTagsBefore({ name, before }: ChangedName, { parentTags }: Protectio
 }
 
 /** How a change of tags, or removal from the watch list, affects the rules that apply to a name. */
-interface Effect {
-  /** An order may need less approval than before. */
+interface RuleEffect {
+  /** Whether an order may need less approval than before. */
   readonly isWeaker: boolean;
-  /** A rule that requires approvers or refuses orders applies to the name. */
+  /** Whether a rule that requires approvers or refuses orders applied to the name before. */
   readonly isCovered: boolean;
   readonly requirements: readonly Requirement[];
 }
@@ -185,30 +196,33 @@ interface Effect {
 function createEffectEvaluator(
   protection: Protection,
   ruleTags: ReadonlySet<string>,
-): (change: ChangedName) => Effect {
-  const cache = new Map<string, Effect>();
+): (change: ChangedName) => RuleEffect {
+  const cache = new Map<string, RuleEffect>();
   const { rules } = protection.policy;
   const patterns = rules.map(({ names }) => splitPatterns(names));
   return (change) => {
     const { name, before, after } = change;
     const tagsBefore = listTagsBefore(change, protection);
     const inheritedTags = tagsBefore.filter((tag) => !before.tags.includes(tag));
-    const dropIrrelevant = (tags: readonly string[]) => tags.filter((tag) => ruleTags.has(tag)).toSorted();
-    const relevantBefore = dropIrrelevant(tagsBefore);
-    const relevantAfter = dropIrrelevant([...inheritedTags, ...(after?.tags ?? [])]);
-    const subject = toAffectedName(name, 'host');
+    const keepRuleTags = (tags: readonly string[]) => tags.filter((tag) => ruleTags.has(tag)).toSorted();
+    const relevantTagsBefore = keepRuleTags(tagsBefore);
+    const relevantTagsAfter = keepRuleTags([...inheritedTags, ...(after?.tags ?? [])]);
+    const affectedName = toAffectedName(name, 'host');
     const matchRules = (tags: readonly string[]) =>
-      patterns.map((namePatterns) => matchPatterns(namePatterns, subject, tags) === 'yes');
-    const [matchedBefore, matchedAfter] = [matchRules(relevantBefore), matchRules(relevantAfter)];
-    const key = JSON.stringify([matchedBefore, matchedAfter, after === undefined]);
+      patterns.map((namePatterns) => matchPatterns(namePatterns, affectedName, tags) === 'yes');
+    const [ruleMatchesBefore, ruleMatchesAfter] = [
+      matchRules(relevantTagsBefore),
+      matchRules(relevantTagsAfter),
+    ];
+    const key = JSON.stringify([ruleMatchesBefore, ruleMatchesAfter, after === undefined]);
     const effect =
       cache.get(key) ??
       evaluateEffect(protection, {
         name,
-        tagsBefore: relevantBefore,
-        tagsAfter: relevantAfter,
-        matchedBefore,
-        matchedAfter,
+        tagsBefore: relevantTagsBefore,
+        tagsAfter: relevantTagsAfter,
+        ruleMatchesBefore,
+        ruleMatchesAfter,
         isUnwatched: after === undefined,
       });
     cache.set(key, effect);
@@ -221,22 +235,26 @@ interface EffectInput {
   readonly name: string;
   readonly tagsBefore: readonly string[];
   readonly tagsAfter: readonly string[];
-  readonly matchedBefore: readonly boolean[];
-  readonly matchedAfter: readonly boolean[];
+  readonly ruleMatchesBefore: readonly boolean[];
+  readonly ruleMatchesAfter: readonly boolean[];
   readonly isUnwatched: boolean;
 }
 
-function evaluateEffect(protection: Protection, input: EffectInput): Effect {
+function evaluateEffect(protection: Protection, input: EffectInput): RuleEffect {
   const { rules } = protection.policy;
-  const affectedRules = rules.filter((_, index) => input.matchedBefore[index] || input.matchedAfter[index]);
-  const isCovered = rules.some(({ decision }, index) => input.matchedBefore[index] && decision !== 'free');
+  const affectedRules = rules.filter(
+    (_, index) => input.ruleMatchesBefore[index] || input.ruleMatchesAfter[index],
+  );
+  const isCovered = rules.some(
+    ({ decision }, index) => input.ruleMatchesBefore[index] && decision !== 'free',
+  );
   const requirements: Requirement[] = [];
   let isWeaker = false;
   for (const scenario of listScenarios(affectedRules)) {
     const before = evaluateScenario(protection, input.name, input.tagsBefore, scenario);
     const after = evaluateScenario(protection, input.name, input.tagsAfter, scenario);
-    const isSame = getRequirementsKey(before) === getRequirementsKey(after);
-    if (!isSame) requirements.push(...before.list, ...after.list);
+    const hasSameRequirements = getRequirementsKey(before) === getRequirementsKey(after);
+    if (!hasSameRequirements) requirements.push(...before.list, ...after.list);
     else if (input.isUnwatched) requirements.push(...before.list.filter(({ rule }) => rule.kind === 'rule'));
     isWeaker ||= needsLess(before, after);
   }
@@ -258,12 +276,15 @@ interface Scenario {
 
 /**
  * It is enough to try each requester that a rule names, and two prices for each limit (`over`): the limit and
- * one above it. Rules don't distinguish other prices.
+ * one minor unit above it. Rules don't distinguish other prices.
  */
 function listScenarios(rules: readonly PolicyRule[]): readonly Scenario[] {
   const requesters = [...new Set(['', ...rules.flatMap(({ by }) => by)])];
   const thresholds = rules.flatMap(({ over }) => over ?? []);
-  const prices = [undefined, ...thresholds.flatMap((over) => [over, { ...over, minor: over.minor + 1 }])];
+  const prices = [
+    undefined,
+    ...thresholds.flatMap((threshold) => [threshold, { ...threshold, minor: threshold.minor + 1 }]),
+  ];
   return ORDER_TASK_NAMES.flatMap((task) =>
     requesters.flatMap((requester) => prices.map((price) => ({ task, requester, price }))),
   );
@@ -277,11 +298,11 @@ function evaluateScenario(
 ): Requirements {
   const order = { task, names: [name], requesterId: requester, input: undefined, usesTeamAccount: false };
   const { hosts } = toAffectedName(name, 'host');
-  const groups = policy.rules.flatMap(({ by }) => by.filter(isGroup));
+  const groupIds = policy.rules.flatMap(({ by }) => by.filter(isGroupId));
   const facts: PolicyFacts = {
-    task: toPolicyQuery(order).facts,
+    task: toPolicyQuery(order).taskFacts,
     tags: new Map(hosts.map((host) => [host, tags])),
-    groups: new Map(groups.map((id) => [id, new Set([id])])),
+    groupMembers: new Map(groupIds.map((id) => [id, new Set([id])])),
     prices: new Map(price === undefined ? [] : [[name, price]]),
   };
   const policySettings = toPolicySettings(settings, policy);
@@ -297,7 +318,7 @@ const STRICTNESS = { free: 0, approve: 1, refuse: 2 } as const;
 /** Whether something that was required before is no longer required. */
 function needsLess(before: Requirements, after: Requirements): boolean {
   if (before.outcome !== after.outcome) return STRICTNESS[after.outcome] < STRICTNESS[before.outcome];
-  const isKept = (old: Requirement) =>
+  const isStillRequired = (old: Requirement) =>
     after.list.some((current) => {
       if (current.needed < old.needed || (old.signed && !current.signed)) return false;
       const needsMore = current.needed > old.needed || (current.signed && !old.signed);
@@ -305,5 +326,5 @@ function needsLess(before: Requirements, after: Requirements): boolean {
       if (needsMore || old.rule.kind !== 'rule') return true;
       return current.approvers.every((id) => old.approvers.includes(id));
     });
-  return !before.list.every(isKept);
+  return !before.list.every(isStillRequired);
 }

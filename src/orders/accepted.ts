@@ -4,9 +4,9 @@ import type { SendingContext } from './context.ts';
 import { findUnconfirmedItems } from './due.ts';
 import type { Order, OrderItem } from './order.ts';
 import type { NextStep } from './order-task.ts';
-import { findTask } from './tasks.ts';
+import { getOrderTask } from './tasks.ts';
 
-/** If the registry doesn't show the result after this many days, people are notified, so that they ask the service. */
+/** People are notified to ask the service if the registry doesn't show the result after this many days. */
 const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
   // A transfer completes five days after its request.
   transfer_period: 7,
@@ -23,23 +23,20 @@ export async function recordRegistryConfirmations(deps: SendingContext, order: O
   for (const item of findUnconfirmedItems(order)) {
     if (lookupSignal.aborted) return;
     const lookup = await lookUpAtRegistry(order, item).catch((err: unknown) => {
-      log.warn(
-        { err, orderId: order.id, ctid: item.ctid },
-        'checking whether the registry shows a result failed',
-      );
+      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking the registry for a result failed');
       return 'unknown';
     });
     const { n } = item;
     if (lookup === 'shown')
       await changeOrder(deps, order.id, () => ({ event: { type: 'confirmed_by_registry', n } }));
-    const days = lookup === 'not_shown' ? countOverdueDays(order, item, deps.now()) : undefined;
+    const days = lookup === 'not_shown' ? countDaysIfOverdue(order, item, deps.now()) : undefined;
     if (days !== undefined)
       await changeOrder(deps, order.id, () => ({ event: { type: 'overdue', n, days } }));
   }
 }
 
-function countOverdueDays({ task }: Order, { answeredAt }: OrderItem, now: Date): number | undefined {
-  const { nextStep } = findTask(task);
+function countDaysIfOverdue({ task }: Order, { answeredAt }: OrderItem, now: Date): number | undefined {
+  const { nextStep } = getOrderTask(task);
   if (nextStep === undefined || answeredAt === undefined) return undefined;
   const days = Math.floor((now.getTime() - answeredAt.getTime()) / DAY_MS);
   return days >= OVERDUE_DAYS[nextStep] ? days : undefined;

@@ -5,14 +5,14 @@ import { isPaused } from './bulk/waves.ts';
 import { changeOrder } from './change-order.ts';
 import { decideContradiction } from './check-statement.ts';
 import type { SendingContext } from './context.ts';
-import { recordDelegations } from './delegation.ts';
-import { computeDueTime, DUE_LANES, findItemsForWatchList } from './due.ts';
+import { recordDelegationChanges } from './delegation.ts';
+import { computeDueTime, findItemsPendingWatchListUpdate, STATES_BY_DUE_LANE } from './due.ts';
 import { resolveByEvidence } from './evidence.ts';
 import { findLogDifference } from './log-limits.ts';
 import type { Order } from './order.ts';
 import type { DueLane } from './ports.ts';
 import { sendOrder } from './send-order.ts';
-import { findTask } from './tasks.ts';
+import { getOrderTask } from './tasks.ts';
 
 /**
  * Takes an order's next step. The step depends only on database rows, so any process can take it, even after a crash.
@@ -22,7 +22,7 @@ import { findTask } from './tasks.ts';
  */
 export async function advanceOrder(deps: SendingContext, orderId: string, lane: DueLane): Promise<void> {
   const loaded = await deps.store.loadWithHistory(orderId, 'system');
-  if (loaded === undefined || !DUE_LANES[lane].includes(loaded.order.state)) return;
+  if (loaded === undefined || !STATES_BY_DUE_LANE[lane].includes(loaded.order.state)) return;
   const { order, history } = loaded;
   const difference = findLogDifference(order, history, deps.store.isSignedByBot);
   if (difference !== undefined) {
@@ -40,14 +40,14 @@ export async function advanceOrder(deps: SendingContext, orderId: string, lane: 
       if (isPaused(order)) await expireOrder(deps, orderId);
       // The order waits until a domain service is connected again.
       else if (deps.serviceEndpoints.jsonUrl === undefined) await deps.store.postpone(orderId);
-      else if (!findTask(order.task).sendsRequests) {
+      else if (!getOrderTask(order.task).sendsRequests) {
         if (!(await activateMandate(deps, orderId))) await deps.store.postpone(orderId);
       } else await sendOrder(deps, order);
       return;
     case 'EXECUTING':
       return releaseAbandonedOrder(deps, orderId);
     default:
-      return followUpOrder(deps, order);
+      return followUpOnOrder(deps, order);
   }
 }
 
@@ -56,17 +56,17 @@ async function releaseAbandonedOrder(deps: SendingContext, orderId: string): Pro
   const outcome = await changeOrder(deps, orderId, ({ claim }) =>
     claim === undefined ? { event: { type: 'released' } } : { refusal: { code: 'not_due' } },
   );
-  if (outcome.ok) deps.log.warn({ orderId, state: outcome.order.state }, 'took over an abandoned order');
+  if (outcome.ok) deps.log.warn({ orderId, state: outcome.order.state }, 'released an abandoned order');
 }
 
-async function followUpOrder(deps: SendingContext, order: Order): Promise<void> {
+async function followUpOnOrder(deps: SendingContext, order: Order): Promise<void> {
   if (order.task === 'mandate') await advanceMandate(deps, order);
-  const updatedItemNumbers = new Set(findItemsForWatchList(order).map(({ n }) => n));
+  const updatedItemNumbers = new Set(findItemsPendingWatchListUpdate(order).map(({ n }) => n));
   for (const n of updatedItemNumbers) await deps.updateWatchList(order, n);
   if (updatedItemNumbers.size === 0) {
     await resolveByEvidence(deps, order);
     await recordRegistryConfirmations(deps, order);
-    await recordDelegations(deps, order);
+    await recordDelegationChanges(deps, order);
     if (deps.lookupSignal.aborted) return;
   }
   const items = order.items.map((item) =>

@@ -7,7 +7,10 @@ import { transition } from './state-machine.ts';
 
 export type UnguardedEvent = Exclude<OrderEvent, SendingEvent>;
 type SendingEvent = Extract<OrderEvent, { readonly type: 'sending' }>;
-type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation' | 'mandateUse'>;
+type CommitExtra = Pick<
+  OrderCommit,
+  'revealableSecret' | 'answer' | 'leaseMs' | 'reservation' | 'mandateUse'
+>;
 
 export type ChangeContext = Pick<OrdersContext, 'store' | 'advance' | 'now'>;
 
@@ -26,7 +29,7 @@ export type EventDecision =
     };
 
 export type ChangeOutcome =
-  | { readonly ok: true; readonly order: Order; readonly before: Order }
+  | { readonly ok: true; readonly order: Order; readonly previousOrder: Order }
   | {
       readonly ok: false;
       readonly refusal: Refusal;
@@ -37,8 +40,7 @@ export type ChangeOutcome =
  * Reads an order, calls `decide`, commits its event by compare-and-swap, and advances the order. Starts over after a
  * conflict.
  * @param decide called on every attempt
- * @param snapshot the order as just read or committed by the caller, which saves a read. A refusal is still based on a
- * new read
+ * @param snapshot the order, if the caller has just read or committed it. Saves a read, except before a refusal
  */
 export async function changeOrder(
   context: ChangeContext,
@@ -62,28 +64,28 @@ export async function changeOrder(
 /**
  * Commits a decision about an order by compare-and-swap.
  * @param isFresh whether the order was just read; otherwise a refusal based on its state may be outdated
- * @returns undefined after a conflict: read and decide again
+ * @returns undefined after a conflict: the caller must read the order and decide again
  */
 export async function commitDecision(
   context: ChangeContext,
-  before: Order,
+  previousOrder: Order,
   decision: EventDecision,
   isFresh: boolean,
 ): Promise<ChangeOutcome | undefined> {
-  const result = transition(before, decision.event, context.now());
-  if (!result.ok) return isFresh ? { ok: false, refusal: result.refusal, order: before } : undefined;
+  const result = transition(previousOrder, decision.event, context.now());
+  if (!result.ok) return isFresh ? { ok: false, refusal: result.refusal, order: previousOrder } : undefined;
   const { order: after, log } = result;
-  const committed = await context.store.commit({
-    ...{ before, after, log },
+  const commitOutcome = await context.store.commit({
+    ...{ before: previousOrder, after, log },
     guard: 'guard' in decision ? decision.guard : undefined,
     ...decision.extra,
   });
-  if (committed.ok) {
+  if (commitOutcome.ok) {
     context.advance(after);
-    return { ok: true, order: after, before };
+    return { ok: true, order: after, previousOrder };
   }
-  const refusal = toConflictRefusal(committed);
-  return refusal && { ok: false, refusal, order: before };
+  const refusal = toConflictRefusal(commitOutcome);
+  return refusal && { ok: false, refusal, order: previousOrder };
 }
 
 /** @returns undefined if the only conflict is that the order has changed since it was read */

@@ -3,7 +3,7 @@ import { formatAccountName } from '../accounts/account.ts';
 import type { ChangeDecision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { buildContradictionEvent } from './log-limits.ts';
-import { getChosenTime, type Order } from './order.ts';
+import { getChosenSendTime, type Order } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import { type ServiceEndpoints, verifyStatement } from './statement.ts';
 import type { StatementPart } from './summary.ts';
@@ -24,14 +24,14 @@ export class StatementChangedError extends Error {
 }
 
 /** Whether an order's request fields are the same as in a verified order. Much faster than rebuilding the statement. */
-export function isSameRequest(order: Order, verified: Order): boolean {
-  return isDeepStrictEqual(pickRequestFields(order), pickRequestFields(verified));
+export function hasSameRequest(order: Order, verifiedOrder: Order): boolean {
+  return isDeepStrictEqual(pickRequestFields(order), pickRequestFields(verifiedOrder));
 }
 
 function pickRequestFields(order: Order) {
   const { task, account, input, secretHash, statementHash, items } = order;
   return [
-    ...[task, account, input, secretHash, statementHash, getChosenTime(order)],
+    ...[task, account, input, secretHash, statementHash, getChosenSendTime(order)],
     ...items.map((item) => [item.n, item.name, item.ctid, item.input, item.secretHash]),
   ];
 }
@@ -45,12 +45,12 @@ export async function loadChangedParts(
   return findChangedParts(order, await store.loadHistory(order.id, 'system'), serviceEndpoints);
 }
 
-export async function loadContradiction({ store }: OrdersContext, order: Order) {
+export async function loadContradictionEvent({ store }: OrdersContext, order: Order) {
   return buildContradictionEvent(order, await store.loadHistory(order.id, 'system'), store.isSignedByBot);
 }
 
 export async function decideContradiction(context: OrdersContext, order: Order): Promise<ChangeDecision> {
-  const event = await loadContradiction(context, order);
+  const event = await loadContradictionEvent(context, order);
   return event === undefined ? { refusal: { code: 'not_due' } } : { event };
 }
 
@@ -60,22 +60,22 @@ export function findChangedParts(
   history: readonly OrderLogEntry[],
   endpoints: ServiceEndpoints,
 ): readonly StatementPart[] {
-  // For an order made from a file, the log has only the number of rows.
   const request = history.find((entry) => entry.kind === 'requested');
   if (request === undefined) return [];
   const { jsonUrl, xmlUrl } = endpoints;
-  const replyTo = request.service === jsonUrl ? endpoints.replyTo : undefined;
+  const expectedReplyTo = request.service === jsonUrl ? endpoints.replyTo : undefined;
   const names = order.items.map(({ name }) => name);
-  const differsByPart: Readonly<Record<Exclude<StatementPart, 'secret'>, boolean>> = {
+  const isChangedByPart: Readonly<Record<Exclude<StatementPart, 'secret'>, boolean>> = {
     hash: request.statement !== order.statementHash,
-    service: ![jsonUrl, xmlUrl].includes(request.service) || request.replyTo !== replyTo,
+    service: ![jsonUrl, xmlUrl].includes(request.service) || request.replyTo !== expectedReplyTo,
     task: request.task !== order.task,
     account: request.account !== formatAccountName(order.account),
+    // The log has only the number of rows for an order created from a file.
     names:
       request.names === undefined ? request.rows !== names.length : !isDeepStrictEqual(request.names, names),
-    time: request.notBefore?.getTime() !== getChosenTime(order)?.getTime(),
+    time: request.notBefore?.getTime() !== getChosenSendTime(order)?.getTime(),
     input: request.names !== undefined && !isDeepStrictEqual(request.input, order.input),
   };
   const parts = ['hash', 'service', 'task', 'time', 'account', 'names', 'input'] as const;
-  return parts.filter((part) => differsByPart[part]);
+  return parts.filter((part) => isChangedByPart[part]);
 }

@@ -11,13 +11,8 @@ import type { Secret } from '../service/secret.ts';
 import { commitDecision } from './change-order.ts';
 import { loadChangedParts, StatementChangedError } from './check-statement.ts';
 import type { SendingContext } from './context.ts';
-import {
-  decideClaim,
-  decideSending,
-  type SendingDecision,
-  type SendingPrerequisites,
-} from './decide-sending.ts';
-import { findWaitingItems, isWaitingForChosenTime, type Order } from './order.ts';
+import { decideClaim, decideSending, type SendingDecision, type SendingFacts } from './decide-sending.ts';
+import { findWaitingItems, isWaitingForSendTime, type Order } from './order.ts';
 import { checkMembers, findParties, type Party } from './parties.ts';
 import type { MandateUse } from './ports.ts';
 import {
@@ -37,9 +32,9 @@ export interface ClaimedOrder {
   readonly workerId: string;
   /** People who must still be members of the workspace when an item is sent. */
   readonly people: readonly Party[];
-  /** Undefined for a person's order. */
+  /** Undefined for an order without a mandate. */
   readonly mandateUse: MandateUse | undefined;
-  readonly prepared: Preparation;
+  readonly preparation: RequestPreparation;
 }
 
 /** Shared by all requests of an order. */
@@ -51,14 +46,14 @@ export interface ReadyRequests {
   readonly secrets: ReadonlyMap<string, Secret>;
 }
 
-type Preparation =
+type RequestPreparation =
   | ReadyRequests
   | { readonly kind: 'account_gone' }
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /**
  * Claims an approved order. If it can't be sent now, postpones, pauses, reopens or stops it.
- * @param snapshot the order as just read
+ * @param snapshot the order, just read by the caller
  * @returns undefined if nothing is sent now
  */
 export async function claimOrder(
@@ -85,17 +80,17 @@ async function tryToClaim(
   isFresh: boolean,
 ): Promise<ClaimedOrder | typeof NOT_CLAIMED | undefined> {
   const statement = verifyStatement(order, context.serviceEndpoints);
-  const rowDecision = decideClaim({
+  const claimDecision = decideClaim({
     order,
     now: context.now(),
     pauseEndsAt: order.bulk === undefined ? context.now() : await computePauseEnd(context),
     changedParts: statement === undefined ? await loadChangedParts(context, order) : undefined,
   });
   const facts =
-    rowDecision === undefined && statement !== undefined
+    claimDecision === undefined && statement !== undefined
       ? await loadSendingFacts(context, order, statement)
       : undefined;
-  const decision = rowDecision ?? (facts && decideSending(facts));
+  const decision = claimDecision ?? (facts && decideSending(facts));
   if (decision === undefined) return NOT_CLAIMED;
   if (!('event' in decision)) {
     if (!isFresh) return undefined;
@@ -103,7 +98,7 @@ async function tryToClaim(
     return NOT_CLAIMED;
   }
   if (decision.kind === 'held') await recordMandateHold(context, order.id, decision.holdReason);
-  // The store saves a lease only with a claim, so the other events ignore `leaseMs`.
+  // The store saves a lease only with a claim, and ignores `leaseMs` for other events.
   const change = { event: decision.event, extra: { leaseMs: context.leaseMs } };
   const saved = await commitDecision(context, order, change, isFresh);
   if (saved === undefined) return undefined;
@@ -124,7 +119,7 @@ export async function recordMandateHold(
   orderId: string,
   holdReason: HoldReason,
 ): Promise<void> {
-  if (holdReason !== 'mandate_ended') await mandates.hold(orderId, holdReason, now());
+  if (holdReason !== 'mandate_ended') await mandates.holdOrder(orderId, holdReason, now());
 }
 
 async function postpone(
@@ -143,43 +138,43 @@ export function warnUnknownMembership(log: Log, orderId: string, userId: string)
   log.warn({ orderId, userId }, 'order not sent yet: Slack can’t confirm that this person is still a member');
 }
 
-/** When a pause that starts now ends if no one resumes the order. */
+/** Computes when an order that pauses now expires, unless a person resumes it. */
 export async function computePauseEnd({ loadSettings, now }: SendingContext): Promise<Date> {
   return new Date(now().getTime() + (await loadSettings()).approvalTtlMs);
 }
 
-/** Loads everything besides the order's row that the decision and the requests need. */
+/** Loads everything that the decision and the requests need in addition to the order's row. */
 async function loadSendingFacts(
   context: SendingContext,
   order: Order,
   statement: Statement,
-): Promise<SendingPrerequisites & Omit<ClaimedOrder, 'order'>> {
-  // A database that has lost commits can return the same version twice, so only ids tell two claims apart.
+): Promise<SendingFacts & Omit<ClaimedOrder, 'order'>> {
+  // A database that has lost commits can return the same version twice, so only an id identifies a claim.
   const workerId = `${context.workerId}/${randomUUID()}`;
   const clearance = order.mandate === undefined ? undefined : await checkClearance(context, order);
-  const [{ people }, prepared, recheck] = await Promise.all([
+  const [{ people }, preparation, recheck] = await Promise.all([
     findParties(context.findAccount, order),
     prepareRequests(context, order, statement),
-    isWaitingForChosenTime(order) ? recheckScheduledOrder(context, order) : UNCHANGED,
+    isWaitingForSendTime(order) ? recheckScheduledOrder(context, order) : UNCHANGED,
   ]);
   return {
     workerId,
     clearance,
     people,
     recheck,
-    members: await checkMembers(context.directory, people),
-    mandateUse: clearance?.kind === 'clear' ? clearance.sending : undefined,
-    prepared,
-    isKeyUnknown: prepared.kind === 'failed' && prepared.error instanceof UnknownKeyError,
+    memberCheck: await checkMembers(context.directory, people),
+    mandateUse: clearance?.kind === 'clear' ? clearance.mandateUse : undefined,
+    preparation,
+    isKeyUnknown: preparation.kind === 'failed' && preparation.error instanceof UnknownKeyError,
   };
 }
 
-/** Loads the client and decrypts the secrets. Returns errors instead of throwing them, because they end the items. */
+/** Loads the client and decrypts the secrets. Returns errors, because they become the items' outcomes. */
 async function prepareRequests(
   context: SendingContext,
   order: Order,
   statement: Statement,
-): Promise<Preparation> {
+): Promise<RequestPreparation> {
   try {
     const client = await context.loadClient(order.account.id);
     if (client === undefined) return { kind: 'account_gone' };
@@ -225,11 +220,11 @@ async function decryptSecrets(
 function decryptSecret(
   vault: Vault,
   hash: string,
-  sealed: SealedSecret | undefined,
+  sealedSecret: SealedSecret | undefined,
   associatedData: readonly string[],
 ): Secret {
   try {
-    const secret = sealed && verifyAndUnsaltSecret(vault.open(sealed, associatedData), hash);
+    const secret = sealedSecret && verifyAndUnsaltSecret(vault.open(sealedSecret, associatedData), hash);
     if (secret !== undefined) return secret;
   } catch (error) {
     if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;

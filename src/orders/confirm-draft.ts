@@ -3,8 +3,8 @@ import { type ChangeDecision, changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { computeDeadlines } from './deadlines.ts';
 import { toPolicyDecision } from './decide-request.ts';
-import { getChosenTime, type Order } from './order.ts';
-import { type BudgetUse, computeBudgetUse, computeCost, pickBudgetedItems } from './order-budget.ts';
+import { getChosenSendTime, type Order } from './order.ts';
+import { type BudgetUse, computeBudgetUse, computeOrderCost, pickBudgetedItems } from './order-budget.ts';
 import type { Refusal } from './refusal.ts';
 
 const DRAFT_GONE: Refusal = { code: 'draft_deleted' };
@@ -29,73 +29,77 @@ export type ConfirmOutcome =
   | { readonly kind: 'already_open'; readonly order: Order };
 
 interface ConfirmationContext {
-  readonly evaluated: EvaluatedOrder;
+  readonly evaluatedOrder: EvaluatedOrder;
   /** Empty if the order needs an approval. */
   readonly budgets: BudgetUse;
   readonly firstExpiry: Date | undefined;
 }
 
-async function loadConfirmation(context: OrdersContext, order: Order): Promise<ConfirmationContext> {
+async function loadConfirmationContext(context: OrdersContext, order: Order): Promise<ConfirmationContext> {
   const names = order.items.map(({ name }) => name);
-  const [evaluated, firstExpiry] = await Promise.all([
+  const [evaluatedOrder, firstExpiry] = await Promise.all([
     evaluateOrder(context, toEvaluationInput(order)),
     context.findFirstExpiry(names),
   ]);
-  const cost = evaluated.requirements.outcome === 'free' ? computeCost(context, order) : undefined;
+  const cost = evaluatedOrder.requirements.outcome === 'free' ? computeOrderCost(context, order) : undefined;
   const budgets = await computeBudgetUse(context, order, pickBudgetedItems(order), cost);
-  return { evaluated, budgets, firstExpiry };
+  return { evaluatedOrder, budgets, firstExpiry };
 }
 
 /** Why a person can't confirm an order. */
 export function checkConfirmation(order: Order, userId: string, now: Date): Refusal | undefined {
   if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now) return DRAFT_GONE;
   if (order.requesterId !== userId) return { code: 'not_the_requester', action: 'confirm' };
-  const chosenTime = getChosenTime(order);
-  if (chosenTime !== undefined && chosenTime <= now) return { code: 'send_at', issue: 'past' };
+  const chosenSendTime = getChosenSendTime(order);
+  if (chosenSendTime !== undefined && chosenSendTime <= now) return { code: 'send_at', issue: 'past' };
   return order.state === 'DRAFT'
     ? undefined
     : { code: 'wrong_state', action: 'confirmed', state: order.state };
 }
 
 function decideConfirmation(
-  { evaluated, budgets, firstExpiry }: ConfirmationContext,
+  { evaluatedOrder, budgets, firstExpiry }: ConfirmationContext,
   now: Date,
-  chosenTime: Date | undefined,
+  chosenSendTime: Date | undefined,
 ): ChangeDecision {
-  const { requirements } = evaluated;
+  const { requirements } = evaluatedOrder;
   if (requirements.outcome === 'refuse')
     return { refusal: { code: 'policy_refuses', rules: requirements.refusedBy } };
-  const decision = toPolicyDecision(evaluated);
+  const decision = toPolicyDecision(evaluatedOrder);
   const isOverBudget = budgets.exceeded.length > 0;
   return {
     extra: { reservation: budgets.reservation },
     event: {
       type: 'confirmed',
       needsApproval: requirements.outcome !== 'free' || isOverBudget,
-      ...computeDeadlines(requirements, now, firstExpiry, chosenTime),
+      ...computeDeadlines(requirements, now, firstExpiry, chosenSendTime),
       decision: isOverBudget ? { ...decision, approvalsRequired: 0 } : decision,
     },
   };
 }
 
-/** Confirms a draft for its requester. Others can see the order from then on. */
+/** Confirms a draft for its requester. Other people can see a confirmed order. */
 export async function confirmOrder(
-  deps: OrdersContext,
+  context: OrdersContext,
   orderId: string,
   userId: string,
 ): Promise<ConfirmOutcome> {
-  const outcome = await changeOrder(deps, orderId, async (order) => {
-    const refusal = checkConfirmation(order, userId, deps.now());
+  const outcome = await changeOrder(context, orderId, async (order) => {
+    const refusal = checkConfirmation(order, userId, context.now());
     return refusal === undefined
-      ? decideConfirmation(await loadConfirmation(deps, order), deps.now(), getChosenTime(order))
+      ? decideConfirmation(
+          await loadConfirmationContext(context, order),
+          context.now(),
+          getChosenSendTime(order),
+        )
       : { refusal };
   });
   if (outcome.ok) return { kind: 'confirmed', order: outcome.order };
   const { refusal } = outcome;
   if (refusal.code === 'no_such_order') return { kind: 'refused', refusal: DRAFT_GONE };
   if (refusal.code !== 'already_open') return { kind: 'refused', refusal };
-  const openOrder = await deps.store.load(refusal.orderId, 'system');
+  const openOrder = await context.store.load(refusal.orderId, 'system');
   return openOrder === undefined
-    ? confirmOrder(deps, orderId, userId)
+    ? confirmOrder(context, orderId, userId)
     : { kind: 'already_open', order: openOrder };
 }

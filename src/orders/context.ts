@@ -51,9 +51,9 @@ export interface OrdersContext {
   readonly findFirstExpiry: FindFirstExpiry;
   /** Looks up what depends on an order's name. Can take seconds. */
   readonly checkImpact: (order: Order, clickedAt: Date) => Promise<ImpactCheck>;
-  /** Records that approvers were warned of a new finding. */
+  /** Records that approvers were warned of a new impact. */
   readonly recordImpactWarning: (orderId: string) => Promise<void>;
-  /** When approvers were last warned of a new finding; undefined if never. */
+  /** When approvers were last warned of a new impact; undefined if never. */
   readonly findLastImpactWarning: (order: Order) => Promise<Date | undefined>;
   readonly incidents: IncidentRecords;
   readonly hasOpenIncident: (name: string) => Promise<boolean>;
@@ -74,7 +74,7 @@ export interface OrdersContext {
 /** Adds the dependencies of a worker, which sends orders and follows up on them. */
 export interface SendingContext extends OrdersContext {
   readonly recordAcceptedCredential: (accountId: string) => Promise<void>;
-  /** Unique per start of a process. */
+  /** Unique per process start. */
   readonly workerId: string;
   /** How long this worker may be silent before it is considered dead, in milliseconds. */
   readonly leaseMs: number;
@@ -86,9 +86,9 @@ export interface SendingContext extends OrdersContext {
    */
   readonly wallClock: () => number;
   /** Reports a request's duration to the metrics. */
-  readonly recordDuration: (task: string, outcome: string, seconds: number) => void;
+  readonly recordRequestDuration: (task: string, outcome: string, seconds: number) => void;
   /** Updates the watch list after an item's success. Idempotent. */
-  readonly updateWatchList: (order: Order, n: number) => Promise<void>;
+  readonly updateWatchList: (order: Order, itemNumber: number) => Promise<void>;
   readonly findEvidence: FindEvidence;
   readonly lookUpAtRegistry: LookUpAtRegistry;
   readonly lookUpDelegation: LookUpDelegation;

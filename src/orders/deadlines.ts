@@ -19,8 +19,8 @@ export type ApprovalWaits = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'esca
 
 /**
  * The deadlines of an order that becomes pending now.
- * @param firstExpiry earliest known expiry of its names
- * @param sendAt the scheduled send time, by which the order must be approved. Ignored if not in the future
+ * @param firstExpiry the earliest known expiry of the order's names
+ * @param sendAt the scheduled send time, by which the order must be approved. Ignored unless in the future
  */
 export function computeDeadlines(
   waits: ApprovalWaits,
@@ -45,7 +45,7 @@ export function computeDeadlines(
 /** Halves the wait if the event is within 7 days, quarters it within 2 days, but keeps at least 15 minutes. */
 export function shortenWait(waitMs: number, now: Date, nextEventAt: Date | undefined): number {
   if (nextEventAt === undefined) return waitMs;
-  const leftMs = nextEventAt.getTime() - now.getTime();
-  const divisor = leftMs <= VERY_SOON_MS ? 4 : leftMs <= SOON_MS ? 2 : 1;
+  const remainingMs = nextEventAt.getTime() - now.getTime();
+  const divisor = remainingMs <= VERY_SOON_MS ? 4 : remainingMs <= SOON_MS ? 2 : 1;
   return Math.max(waitMs / divisor, Math.min(waitMs, MIN_WAIT_MS));
 }

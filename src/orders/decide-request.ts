@@ -13,13 +13,16 @@ import { type RequestContext, startsAsDraft } from './request-context.ts';
 import { buildStatement, hashStatement, type UnhashedOrder } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
-/* Decides whether a request is refused, becomes a draft, or becomes an order. Pure: time, ids, salts, the policy and budgets are parameters. */
+/*
+ * Decides whether a request is refused, becomes a draft, or becomes an order. Pure: time, ids, salts,
+ * the policy and budgets are parameters.
+ */
 
 const DRAFT_TTL_MS = 15 * MINUTE_MS;
 
 export interface BuiltOrder {
   readonly order: Order;
-  readonly entry: OrderLogEntry;
+  readonly logEntry: OrderLogEntry;
 }
 
 export type RequestDecision =
@@ -34,26 +37,26 @@ export function decideRequest(context: RequestContext): RequestDecision {
     return { kind: 'refused', refusal: { code: 'policy_refuses', rules: requirements.refusedBy } };
   const timeRefusal = checkSendTime(context);
   if (timeRefusal !== undefined) return { kind: 'refused', refusal: timeRefusal };
-  const initial = decideInitialState(context);
-  const built = buildOrder(context, initial);
-  if ('issue' in built) return { kind: 'unsupported', issue: built.issue };
+  const initialState = decideInitialState(context);
+  const buildResult = buildOrder(context, initialState);
+  if ('issue' in buildResult) return { kind: 'unsupported', issue: buildResult.issue };
   // An order that needs confirmation or approval reserves its amounts later.
-  const reservation = initial.state === 'APPROVED' ? context.budgets.reservation : undefined;
-  return { kind: 'create', ...built, reservation };
+  const reservation = initialState.state === 'APPROVED' ? context.budgets.reservation : undefined;
+  return { kind: 'create', ...buildResult, reservation };
 }
 
-/** Why a request can't be sent at its chosen time. */
+/** Returns why a request can't be sent at its chosen time; undefined if it can. */
 function checkSendTime({ schedule, request, firstExpiry }: RequestContext): Refusal | undefined {
   if (schedule === undefined) return undefined;
   if (typeof schedule === 'string') return { code: 'send_at', issue: schedule };
-  const isRegistered = request.task !== 'create' && request.task !== 'restore';
-  return isRegistered && firstExpiry !== undefined && firstExpiry <= schedule.at
+  const requiresUnexpiredName = request.task !== 'create' && request.task !== 'restore';
+  return requiresUnexpiredName && firstExpiry !== undefined && firstExpiry <= schedule.sendAt
     ? { code: 'send_at_after_expiry', expiresAt: firstExpiry }
     : undefined;
 }
 
 function findSendTime({ schedule, request }: RequestContext): Date | undefined {
-  return typeof schedule === 'object' ? schedule.at : request.sendAfter;
+  return typeof schedule === 'object' ? schedule.sendAt : request.sendAfter;
 }
 
 export interface InitialState {
@@ -78,22 +81,22 @@ function decideInitialState(context: RequestContext): InitialState {
 /** @returns the order, or the issue if the request can't be sent */
 export function buildOrder(
   context: RequestContext,
-  initial: InitialState,
+  initialState: InitialState,
 ): BuiltOrder | { readonly issue: RequestIssue } {
   const { request, account, price, serviceEndpoints, budgets } = context;
   const { retriedOrder } = request;
   const decision = toPolicyDecision(context.evaluated);
-  const unhashed = buildUnhashedOrder(context, initial, decision);
+  const unhashedOrder = buildUnhashedOrder(context, initialState, decision);
   let statement: Statement;
   try {
-    statement = buildStatement(unhashed, serviceEndpoints);
+    statement = buildStatement(unhashedOrder, serviceEndpoints);
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
     return { issue: error.issue };
   }
-  const order = { ...unhashed, statementHash: hashStatement(statement) };
+  const order = { ...unhashedOrder, statementHash: hashStatement(statement) };
   const { service, replyTo } = statement;
-  const entry: OrderLogEntry = {
+  const logEntry: OrderLogEntry = {
     kind: 'requested',
     actor: order.requesterId,
     state: order.state,
@@ -116,14 +119,14 @@ export function buildOrder(
     ...(budgets.exceeded.length === 0 ? {} : { overBudget: budgets.exceeded }),
     ...(retriedOrder === undefined ? {} : { retryOf: retriedOrder.id, accountOwner: getAccountOwner(order) }),
     ...(order.mandate === undefined ? {} : { mandate: order.mandate.id }),
-    ...toLoggedSchedule(context.schedule),
+    ...toScheduleLogFields(context.schedule),
   };
-  return { order, entry };
+  return { order, logEntry };
 }
 
-function toLoggedSchedule(schedule: RequestContext['schedule']) {
+function toScheduleLogFields(schedule: RequestContext['schedule']) {
   if (typeof schedule !== 'object') return {};
-  const { at: notBefore, occursTwice } = schedule;
+  const { sendAt: notBefore, occursTwice } = schedule;
   return { notBefore, ...(occursTwice ? { occursTwice } : {}) };
 }
 
@@ -164,7 +167,7 @@ function buildUnhashedOrder(
     channelId: request.channelId,
     threadTs: request.threadTs,
     approvals: [],
-    // Only an order that needs no approval can exceed a budget here. It needs only an admin's consent.
+    // Budgets are checked only if no approval is needed. Exceeding one requires only an admin's consent.
     approvalsRequired: budgets.exceeded.length > 0 ? 0 : decision.approvalsRequired,
     policyVersion: decision.policyVersion,
     requirements: decision.requirements,
@@ -181,7 +184,7 @@ function buildUnhashedOrder(
         : [...new Set([...retriedOrder.earlierRequesters, retriedOrder.requesterId])],
     sendAfter: findSendTime(context),
     approvalRound: 0,
-    mandate: request.mandate,
+    mandate: request.mandateOrder,
     deliveryId: request.deliveryId,
     createdAt: now,
     closedAt: undefined,

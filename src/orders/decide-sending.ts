@@ -14,8 +14,8 @@ type PausedEvent = Extract<OrderEvent, { readonly type: 'paused' }>;
 type ReopenedEvent = Extract<OrderEvent, { readonly type: 'reopened' }>;
 type StoppedEvent = Extract<OrderEvent, { readonly type: 'stopped' }>;
 
-/** Facts from the order's own row. */
-export interface ClaimContext {
+/** Facts for a decision from the order's row alone. */
+export interface ClaimFacts {
   readonly order: Order;
   readonly now: Date;
   /** When a pause that starts now would end. */
@@ -24,16 +24,16 @@ export interface ClaimContext {
 }
 
 /** Facts loaded for an order whose row allows sending. */
-export interface SendingPrerequisites {
+export interface SendingFacts {
   /** Unique per claim, because a process may lose an order and claim it again. */
   readonly workerId: string;
-  /** Whether the mandate allows sending; undefined for a person's order. */
+  /** Whether the mandate allows sending; undefined for an order without a mandate. */
   readonly clearance:
     | { readonly kind: 'clear' }
     | { readonly kind: 'later'; readonly until: Date }
     | { readonly kind: 'held'; readonly code: HoldReason }
     | undefined;
-  readonly members: MemberCheck;
+  readonly memberCheck: MemberCheck;
   /** Whether anything has changed since a scheduled order's approval. */
   readonly recheck: RecheckDecision;
   /** Whether this replica lacks the key for the encrypted credential or input. */
@@ -56,8 +56,8 @@ export function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
   return state === 'WAITING' && (notBefore === undefined || hasPassed(notBefore, now));
 }
 
-/** Decides from the order's row alone. @returns undefined if the row allows sending */
-export function decideClaim(facts: ClaimContext): SendingDecision | undefined {
+/** Decides from the order's row alone whether to send it. @returns undefined if the row allows sending */
+export function decideClaim(facts: ClaimFacts): SendingDecision | undefined {
   const { order, now, changedParts } = facts;
   const nextItems = findNextItems(order);
   if (order.state !== 'APPROVED') return { kind: 'not_due' };
@@ -68,7 +68,10 @@ export function decideClaim(facts: ClaimContext): SendingDecision | undefined {
   const waveDecision = decideWave(order, facts.pauseEndsAt);
   if (waveDecision !== undefined) return waveDecision;
   return (
-    changedParts && { kind: 'end', event: buildStop({ code: 'statement_changed', parts: [...changedParts] }) }
+    changedParts && {
+      kind: 'end',
+      event: buildStoppedEvent({ code: 'statement_changed', parts: [...changedParts] }),
+    }
   );
 }
 
@@ -83,31 +86,34 @@ export function decideWave(
   workerId?: string,
 ): Extract<SendingDecision, { kind: 'end' | 'not_due' }> | undefined {
   if (order.bulk?.pause !== undefined) return { kind: 'not_due' };
-  const reason = findWaitingItems(order).length === 0 ? undefined : findPauseReason(order);
-  if (reason !== undefined) {
+  const pauseReason = findWaitingItems(order).length === 0 ? undefined : findPauseReason(order);
+  if (pauseReason !== undefined) {
     const workerField = workerId === undefined ? {} : { workerId };
-    return { kind: 'end', event: { type: 'paused', reason, expiresAt: pauseEndsAt, ...workerField } };
+    return {
+      kind: 'end',
+      event: { type: 'paused', reason: pauseReason, expiresAt: pauseEndsAt, ...workerField },
+    };
   }
   const ruleChange = findRuleChange(order, findNextItems(order));
-  return ruleChange && { kind: 'end', event: buildStop(ruleChange) };
+  return ruleChange && { kind: 'end', event: buildStoppedEvent(ruleChange) };
 }
 
-export function decideSending(facts: SendingPrerequisites): SendingDecision {
-  const { workerId, clearance, members, recheck, isKeyUnknown } = facts;
-  if (clearance?.kind === 'held') return buildMandateHold(clearance.code);
+export function decideSending(facts: SendingFacts): SendingDecision {
+  const { workerId, clearance, memberCheck, recheck, isKeyUnknown } = facts;
+  if (clearance?.kind === 'held') return buildMandateHoldDecision(clearance.code);
   if (clearance?.kind === 'later') return clearance;
-  if (members.kind === 'left') return { kind: 'end', event: buildStop(members.summary) };
-  if (members.kind === 'unknown') return { kind: 'membership_unknown', userId: members.userId };
+  if (memberCheck.kind === 'left') return { kind: 'end', event: buildStoppedEvent(memberCheck.summary) };
+  if (memberCheck.kind === 'unknown') return { kind: 'membership_unknown', userId: memberCheck.userId };
   if (recheck.kind === 'changed') return { kind: 'end', event: recheck.event };
   if (recheck.kind === 'unclear') return { kind: 'later', until: recheck.until };
   if (isKeyUnknown) return { kind: 'key_unknown' };
   return { kind: 'claim', event: { type: 'claimed', workerId } };
 }
 
-export function buildMandateHold(holdReason: HoldReason): Extract<SendingDecision, { kind: 'held' }> {
-  return { kind: 'held', holdReason, event: buildStop({ code: 'mandate_held', holdReason }) };
+export function buildMandateHoldDecision(holdReason: HoldReason): Extract<SendingDecision, { kind: 'held' }> {
+  return { kind: 'held', holdReason, event: buildStoppedEvent({ code: 'mandate_held', holdReason }) };
 }
 
-function buildStop(summary: StoppedEvent['summary']): StoppedEvent {
+function buildStoppedEvent(summary: StoppedEvent['summary']): StoppedEvent {
   return { type: 'stopped', summary };
 }

@@ -6,20 +6,20 @@ import { findUndoDeadline, type Order, type OrderItem, UNDO_HOURS } from './orde
 import type { DelegationLookup, OrderStore } from './ports.ts';
 
 /** How long new nameservers may take to answer before people are notified. */
-const PROPAGATION_MS = HOUR_MS;
+const MAX_PROPAGATION_MS = HOUR_MS;
 
 /**
  * Checks for 48 hours whether an order's new nameservers answer, and records each change. Afterwards, updates the card
  * to remove the undo button. Idempotent across replicas.
  */
-export async function recordDelegations(deps: SendingContext, order: Order): Promise<void> {
+export async function recordDelegationChanges(deps: SendingContext, order: Order): Promise<void> {
   const { lookUpDelegation, log, lookupSignal, now } = deps;
   for (const item of findDelegationItems(order)) {
     if (lookupSignal.aborted) return;
     const checksEndAt = findUndoDeadline(order, item);
     if (checksEndAt === undefined) continue;
     if (checksEndAt <= now()) {
-      await deps.store.requestNotification(order.id, now());
+      await deps.store.queueMessageUpdate(order.id, now());
       continue;
     }
     if (await wasSuperseded(deps.store, order, item)) continue;
@@ -34,11 +34,11 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
   }
 }
 
-/** @returns undefined if nothing is known, or it is too early to report that nameservers don't answer */
+/** @returns undefined if the result is unknown, or if it is too early to report unresponsive nameservers */
 export function decideDelegationReport(lookup: DelegationLookup, checksEndAt: Date, now: Date) {
   const ageMs = now.getTime() - (checksEndAt.getTime() - UNDO_HOURS * HOUR_MS);
-  const isEarly = lookup.kind === 'not_answering' && ageMs < PROPAGATION_MS;
-  if (lookup.kind === 'unknown' || isEarly) return undefined;
+  const isTooEarly = lookup.kind === 'not_answering' && ageMs < MAX_PROPAGATION_MS;
+  if (lookup.kind === 'unknown' || isTooEarly) return undefined;
   const hosts = lookup.kind === 'not_answering' ? lookup.hosts : [];
   return { delegation: lookup.kind, hosts, hours: Math.floor(ageMs / HOUR_MS) };
 }

@@ -10,28 +10,27 @@ import {
   WATCH_LIST_TASKS,
 } from './order.ts';
 import type { DueLane } from './ports.ts';
-import { findTask } from './tasks.ts';
+import { getOrderTask } from './tasks.ts';
 
 /**
- * Computes when an order is due next, and when people are notified. Pure. The store saves both times with every change
- * of an order.
+ * Computes when an order is due next, and when people are notified. Pure. The store saves both times
+ * whenever an order changes.
  */
 
-/** The states of the orders in each lane. */
-export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
+export const STATES_BY_DUE_LANE: Readonly<Record<DueLane, readonly OrderState[]>> = {
   deadlines: ['PENDING', 'EXECUTING'],
   execution: ['APPROVED'],
   observation: ['SUCCEEDED', 'FAILED', 'UNKNOWN'],
 };
 
-/** Public records are checked every 5 minutes for this long, while people wait, and hourly afterwards. */
-const FREQUENT_LOOKUPS_MS = HOUR_MS;
-const FREQUENT_INTERVAL_MS = 5 * MINUTE_MS;
-const LATER_INTERVAL_MS = HOUR_MS;
+/** For this long, public records are checked every 5 minutes because people are waiting; afterwards, hourly. */
+const FREQUENT_LOOKUP_PERIOD_MS = HOUR_MS;
+const FREQUENT_LOOKUP_INTERVAL_MS = 5 * MINUTE_MS;
+const LATER_LOOKUP_INTERVAL_MS = HOUR_MS;
 /** After this, public records are no longer checked for an unknown outcome, and a person must settle the order. */
-const MAX_EVIDENCE_AGE_MS = 3 * DAY_MS;
+const EVIDENCE_LOOKUP_PERIOD_MS = 3 * DAY_MS;
 /** After this, the registry is no longer checked for the completion of an accepted task. */
-const MAX_CONFIRMATION_AGE_MS = 30 * DAY_MS;
+const CONFIRMATION_LOOKUP_PERIOD_MS = 30 * DAY_MS;
 /** The delay before Slack shows an order as running. Most orders end sooner. */
 const RUNNING_NOTICE_DELAY_MS = 1_000;
 /** A bulk order changes constantly, so its card is updated less often. */
@@ -42,9 +41,8 @@ const APPROVED_NOTICE_DELAY_MS = 3_000;
 /**
  * The next time when the bot must send, retry, expire or look up an order, remind approvers, take over from a dead
  * worker, or update the watch list; undefined if never.
- * @param at the time of the change or lookup that causes this state
  */
-export function computeDueTime(order: Order, at: Date): Date | undefined {
+export function computeDueTime(order: Order, now: Date): Date | undefined {
   switch (order.state) {
     case 'DRAFT':
       return undefined;
@@ -54,53 +52,51 @@ export function computeDueTime(order: Order, at: Date): Date | undefined {
       // A paused order waits for a person.
       if (isPaused(order)) return order.expiresAt;
       return (
-        findEarliest(findNextItems(order).map(({ notBefore }) => notBefore ?? order.sendAfter ?? at)) ?? at
+        findEarliest(findNextItems(order).map(({ notBefore }) => notBefore ?? order.sendAfter ?? now)) ?? now
       );
     case 'EXECUTING':
       // While the order's worker is alive, its lease keeps other workers away.
-      return at;
+      return now;
     default:
       if (order.task === 'mandate') return findEarliest([order.remindAt, order.expiresAt]);
-      return findItemsForWatchList(order).length > 0
-        ? at
+      return findItemsPendingWatchListUpdate(order).length > 0
+        ? now
         : findEarliest([
             ...findUnknownItems(order).map(({ sentAt }) =>
-              computeNextLookup(sentAt, MAX_EVIDENCE_AGE_MS, at),
+              computeNextLookup(sentAt, EVIDENCE_LOOKUP_PERIOD_MS, now),
             ),
             ...findUnconfirmedItems(order).map(({ answeredAt }) =>
-              computeNextLookup(answeredAt, MAX_CONFIRMATION_AGE_MS, at),
+              computeNextLookup(answeredAt, CONFIRMATION_LOOKUP_PERIOD_MS, now),
             ),
             ...findDelegationItems(order).map((item) =>
-              computeNextDelegationCheck(findUndoDeadline(order, item), at),
+              computeNextDelegationCheck(findUndoDeadline(order, item), now),
             ),
           ]);
   }
 }
 
-/**
- * When people are notified of an order's state. Undefined for a draft, which only its requester sees.
- * @param at the time of the change that causes this state
- */
-export function computeNotificationTime(order: Order, at: Date): Date | undefined {
+/** When people are notified of an order's state. Undefined for a draft, which only its requester sees. */
+export function computeNotificationTime(order: Order, now: Date): Date | undefined {
   if (order.state === 'DRAFT') return undefined;
   if (order.state === 'EXECUTING')
     return new Date(
-      at.getTime() + (order.bulk === undefined ? RUNNING_NOTICE_DELAY_MS : BULK_NOTICE_DELAY_MS),
+      now.getTime() + (order.bulk === undefined ? RUNNING_NOTICE_DELAY_MS : BULK_NOTICE_DELAY_MS),
     );
-  const isUntried = order.items.every(({ attempts }) => attempts === 0);
-  const isScheduled = order.sendAfter !== undefined && order.sendAfter > at;
-  const startsSoon = order.state === 'APPROVED' && order.approvals.length > 0 && isUntried && !isScheduled;
-  return startsSoon ? new Date(at.getTime() + APPROVED_NOTICE_DELAY_MS) : at;
+  const hasNoAttempts = order.items.every(({ attempts }) => attempts === 0);
+  const isScheduled = order.sendAfter !== undefined && order.sendAfter > now;
+  const willStartSoon =
+    order.state === 'APPROVED' && order.approvals.length > 0 && hasNoAttempts && !isScheduled;
+  return willStartSoon ? new Date(now.getTime() + APPROVED_NOTICE_DELAY_MS) : now;
 }
 
-/** Successful items whose watch list update is missing. */
-export function findItemsForWatchList({ task, items }: Order): readonly OrderItem[] {
+/** Successful items whose watch list update is pending. */
+export function findItemsPendingWatchListUpdate({ task, items }: Order): readonly OrderItem[] {
   return WATCH_LIST_TASKS.includes(task)
     ? items.filter(({ state, isWatchListUpdated }) => state === 'SUCCEEDED' && !isWatchListUpdated)
     : [];
 }
 
-/** Items with an unknown outcome that public records may show. */
+/** Items with an unknown outcome, if public records can show it. */
 export function findUnknownItems({ task, state, items }: Order): readonly OrderItem[] {
   return state === 'UNKNOWN' && PUBLIC_RECORD_TASKS.has(task)
     ? items.filter((item) => item.state === 'UNKNOWN' && item.sentAt !== undefined)
@@ -109,7 +105,7 @@ export function findUnknownItems({ task, state, items }: Order): readonly OrderI
 
 /** Items that the service has accepted but the registry doesn't show as done yet. */
 export function findUnconfirmedItems({ task, state, items }: Order): readonly OrderItem[] {
-  return state === 'SUCCEEDED' && findTask(task).nextStep !== undefined
+  return state === 'SUCCEEDED' && getOrderTask(task).nextStep !== undefined
     ? items.filter(
         (item) =>
           item.state === 'SUCCEEDED' &&
@@ -119,7 +115,7 @@ export function findUnconfirmedItems({ task, state, items }: Order): readonly Or
     : [];
 }
 
-/** Items whose new nameservers are still checked. */
+/** Items whose new nameservers are still being checked. */
 export function findDelegationItems(order: Order): readonly OrderItem[] {
   return order.state === 'SUCCEEDED'
     ? order.items.filter((item) => findUndoDeadline(order, item) !== undefined)
@@ -127,17 +123,20 @@ export function findDelegationItems(order: Order): readonly OrderItem[] {
 }
 
 /** The last check is at the deadline, when the undo button is removed. */
-function computeNextDelegationCheck(endsAt: Date | undefined, at: Date): Date | undefined {
-  if (endsAt === undefined || endsAt <= at) return undefined;
+function computeNextDelegationCheck(endsAt: Date | undefined, now: Date): Date | undefined {
+  if (endsAt === undefined || endsAt <= now) return undefined;
   const durationMs = UNDO_HOURS * HOUR_MS;
-  return findEarliest([computeNextLookup(new Date(endsAt.getTime() - durationMs), durationMs, at), endsAt]);
+  return findEarliest([computeNextLookup(new Date(endsAt.getTime() - durationMs), durationMs, now), endsAt]);
 }
 
-function computeNextLookup(startedAt: Date | undefined, durationMs: number, at: Date): Date | undefined {
+function computeNextLookup(startedAt: Date | undefined, durationMs: number, now: Date): Date | undefined {
   if (startedAt === undefined) return undefined;
-  const ageMs = at.getTime() - startedAt.getTime();
+  const ageMs = now.getTime() - startedAt.getTime();
   if (ageMs > durationMs) return undefined;
-  return new Date(at.getTime() + (ageMs < FREQUENT_LOOKUPS_MS ? FREQUENT_INTERVAL_MS : LATER_INTERVAL_MS));
+  return new Date(
+    now.getTime() +
+      (ageMs < FREQUENT_LOOKUP_PERIOD_MS ? FREQUENT_LOOKUP_INTERVAL_MS : LATER_LOOKUP_INTERVAL_MS),
+  );
 }
 
 function findEarliest(times: readonly (Date | undefined)[]): Date | undefined {

@@ -14,7 +14,7 @@ export interface EarlierItem {
 }
 
 /** Finds names for which an earlier item was, or may still be, carried out. Pure. */
-export function findEarlierOutcomes(
+export function deriveEarlierFindings(
   items: readonly EarlierItem[],
   names: readonly string[],
 ): EarlierFinding[] {
@@ -27,50 +27,50 @@ export function findEarlierOutcomes(
     const earlierItems = itemsByName.get(name) ?? [];
     const doneItem = earlierItems.find(isDone);
     if (doneItem !== undefined) return [{ orderId: doneItem.orderId, name, outcome: 'done' }];
-    const openItem = earlierItems.find(mayStillBeDone);
-    return openItem === undefined ? [] : [{ orderId: openItem.orderId, name, outcome: 'open' }];
+    const unsettledItem = earlierItems.find(mayStillBeDone);
+    return unsettledItem === undefined ? [] : [{ orderId: unsettledItem.orderId, name, outcome: 'open' }];
   });
 }
 
 /**
  * Finds items of a retry that an earlier order has carried out, or may still carry out.
- * @param checkedItems default: the waiting items
+ * @param checkedItems the waiting items by default
  */
 export async function loadEarlierFindings(
-  load: OrderStore['load'],
+  loadOrder: OrderStore['load'],
   order: Order,
   checkedItems: readonly OrderItem[] = findWaitingItems(order),
 ): Promise<EarlierFinding[]> {
   const items: EarlierItem[] = [];
   for (let id = order.retryOf; id !== undefined; ) {
-    const earlierOrder: Order | undefined = await load(id, 'system');
+    const earlierOrder: Order | undefined = await loadOrder(id, 'system');
     for (const { name, state, result } of earlierOrder?.items ?? []) {
       items.push({ orderId: id, name, state, lateOutcome: result?.lateOutcome });
     }
     id = earlierOrder?.retryOf;
   }
-  return findEarlierOutcomes(
+  return deriveEarlierFindings(
     items,
     checkedItems.map(({ name }) => name),
   );
 }
 
-/** Stops the names that share the first finding's order and outcome. Other names need their own events. */
-export function buildEarlierOrderStop(
+/** Builds an event that stops names with the first finding's order and outcome. Others need their own events. */
+export function buildEarlierOrderStopEvent(
   order: Order,
   findings: readonly EarlierFinding[],
 ): (OrderEvent & { readonly type: 'stopped' }) | undefined {
-  const [first] = findings;
-  if (first === undefined) return undefined;
+  const [firstFinding] = findings;
+  if (firstFinding === undefined) return undefined;
   const names = findings
-    .filter(({ orderId, outcome }) => orderId === first.orderId && outcome === first.outcome)
+    .filter(({ orderId, outcome }) => orderId === firstFinding.orderId && outcome === firstFinding.outcome)
     .map(({ name }) => name);
   return {
     type: 'stopped',
-    summary: { code: 'earlier_order', orderId: first.orderId, outcome: first.outcome },
+    summary: { code: 'earlier_order', orderId: firstFinding.orderId, outcome: firstFinding.outcome },
     itemNumbers: findWaitingItems(order)
       .filter(({ name }) => names.includes(name))
       .map(({ n }) => n),
-    ...(first.outcome === 'done' ? { doneByOrderId: first.orderId } : {}),
+    ...(firstFinding.outcome === 'done' ? { doneByOrderId: firstFinding.orderId } : {}),
   };
 }

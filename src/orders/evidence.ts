@@ -1,7 +1,7 @@
 import { changeOrder } from './change-order.ts';
 import type { SendingContext } from './context.ts';
 import { findUnknownItems } from './due.ts';
-import { EVIDENCE, getItemInput, type Order, type OrderItem } from './order.ts';
+import { EVIDENCE_ACTOR, getItemInput, type Order, type OrderItem } from './order.ts';
 import type { Evidence } from './ports.ts';
 import type { EvidenceHint, EvidenceProof } from './record-finding.ts';
 
@@ -31,10 +31,10 @@ async function resolveAsDone(
   deps: SendingContext,
   { id }: Order,
   { n, ctid }: OrderItem,
-  seen: EvidenceProof,
+  proof: EvidenceProof,
 ): Promise<void> {
   const outcome = await changeOrder(deps, id, () => ({
-    event: { type: 'resolved', by: EVIDENCE, outcome: 'SUCCEEDED', reason: undefined, seen, n },
+    event: { type: 'resolved', by: EVIDENCE_ACTOR, outcome: 'SUCCEEDED', reason: undefined, proof, n },
   }));
   if (outcome.ok) deps.log.info({ orderId: id, ctid }, 'settled an unknown outcome as done by evidence');
 }

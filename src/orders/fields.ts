@@ -4,9 +4,7 @@ import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import type { limitIssueCodeSchema, PlainIssueCode } from './input-issue.ts';
 
-/**
- * Schemas for the fields of order inputs, as entered and as stored. The message of an issue is one of our issue codes.
- */
+/** Schemas for order input fields, as entered and as stored. A Zod issue's message is one of our issue codes. */
 
 /** A zone issue has more data than a code, so Zod gets the whole issue in `params`. */
 const toCustomIssue = (issue: ZoneIssue) => ({ code: 'custom', params: { issue } }) as const;
@@ -28,7 +26,7 @@ export const hostNameSchema = z.string().transform((text, context) => {
 });
 
 /** A whole number, as stored or as entered. `1e3`, `0x1f` and empty text are rejected. */
-const wholeNumberSchema = (message: PlainIssueCode) =>
+const wholeNumber = (issueCode: PlainIssueCode) =>
   z
     .union(
       [
@@ -39,18 +37,18 @@ const wholeNumberSchema = (message: PlainIssueCode) =>
           .regex(/^[+-]?\d{1,15}$/)
           .transform(Number),
       ],
-      message,
+      issueCode,
     )
-    .pipe(z.int(message));
+    .pipe(z.int(issueCode));
 
 const MAX_INT32 = 2_147_483_647;
 
 const NO_CONTACT: PlainIssueCode = 'no_contact_id';
-export const contactIdSchema = wholeNumberSchema(NO_CONTACT)
+export const contactIdSchema = wholeNumber(NO_CONTACT)
   .pipe(z.number().positive(NO_CONTACT))
   .pipe(z.number().max(MAX_INT32, 'number_too_large_for_contact' satisfies PlainIssueCode));
 
-export const yearsSchema = wholeNumberSchema('no_whole_years');
+export const yearsSchema = wholeNumber('no_whole_years');
 
 /** Control characters and lone surrogates, which neither the service's interfaces nor the database accept. */
 const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Cs}]/u;
@@ -58,12 +56,12 @@ const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Cs}]/u;
 const TOO_LONG: z.output<typeof limitIssueCodeSchema> = 'text_too_long';
 const INVISIBLE_CHARACTER: PlainIssueCode = 'invisible_character';
 
-export const requiredText = (message: PlainIssueCode, max = 255) =>
+export const requiredText = (issueCode: PlainIssueCode, maxLength = 255) =>
   z
-    .string(message)
+    .string(issueCode)
     .trim()
-    .min(1, message)
-    .max(max, TOO_LONG)
+    .min(1, issueCode)
+    .max(maxLength, TOO_LONG)
     .refine((text) => !INVISIBLE_CHARACTERS.test(text), INVISIBLE_CHARACTER);
 
 const NO_SSL_CONTACT: PlainIssueCode = 'no_ssl_contact_id';
@@ -73,23 +71,23 @@ export const sslContactIdSchema = z
   .pipe(requiredText(NO_SSL_CONTACT));
 
 /** Empty text becomes undefined, because empty fields aren't sent. */
-export const optionalText = (max = 255) =>
+export const optionalText = (maxLength = 255) =>
   z
     .string()
     .trim()
-    .max(max, TOO_LONG)
+    .max(maxLength, TOO_LONG)
     .refine((text) => !INVISIBLE_CHARACTERS.test(text), INVISIBLE_CHARACTER)
     .transform((text) => (text === '' ? undefined : text))
     .optional();
 
 const NO_NUMBER: PlainIssueCode = 'no_number_from_0';
-export const optionalNumberSchema = wholeNumberSchema(NO_NUMBER)
+export const optionalNumberSchema = wholeNumber(NO_NUMBER)
   .pipe(z.number().nonnegative(NO_NUMBER))
   .pipe(z.number().max(MAX_INT32, 'number_too_large' satisfies PlainIssueCode))
   .optional();
 
 const NO_CONTEXT: PlainIssueCode = 'no_context_number';
-export const contextNumberSchema = wholeNumberSchema(NO_CONTEXT)
+export const contextNumberSchema = wholeNumber(NO_CONTEXT)
   .pipe(z.number().positive(NO_CONTEXT))
   .pipe(z.number().max(MAX_INT32, 'number_too_large_for_context' satisfies PlainIssueCode));
 
@@ -103,14 +101,14 @@ export const phoneNumberSchema = z
   .transform((text) => (text === '' ? undefined : text))
   .optional();
 
-const twoLetters = (message: PlainIssueCode, changeCase: (text: string) => string) =>
+const twoLetterCode = (issueCode: PlainIssueCode, changeCase: (text: string) => string) =>
   z
     .string()
     .trim()
-    .regex(/^([A-Za-z]{2})?$/, message)
+    .regex(/^([A-Za-z]{2})?$/, issueCode)
     .transform((text) => (text === '' ? undefined : changeCase(text)))
     .optional();
 
-export const countryCodeSchema = twoLetters('country_code_malformed', (code) => code.toUpperCase());
+export const countryCodeSchema = twoLetterCode('country_code_malformed', (code) => code.toUpperCase());
 
-export const languageCodeSchema = twoLetters('language_code_malformed', (code) => code.toLowerCase());
+export const languageCodeSchema = twoLetterCode('language_code_malformed', (code) => code.toLowerCase());

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { zoneIssueSchema } from '../zones/zone-issue.ts';
-import { INTERFACE_CONSTRAINTS } from './interface-constraint.ts';
+import { INTERFACE_CONSTRAINT_KINDS } from './interface-constraint.ts';
 
 /**
  * Codes for why a request can't become an order. They are stored with orders that a zone's rules stopped, so don't
@@ -42,7 +42,7 @@ export type PlainIssueCode = (typeof PLAIN_CODES)[number];
 
 export const plainIssueCodeSchema = z.enum(PLAIN_CODES);
 export const limitIssueCodeSchema = z.enum(['text_too_long', 'too_many_lines', 'too_many_names']);
-const interfaceConstraintSchema = z.enum(INTERFACE_CONSTRAINTS);
+const interfaceConstraintSchema = z.enum(INTERFACE_CONSTRAINT_KINDS);
 
 /**
  * The name of the form field: `names` for any of its lines, `parent_user` for the field `user` of the object `parent`.

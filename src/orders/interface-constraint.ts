@@ -1,6 +1,6 @@
 import type { Interface } from '../service/task.ts';
 
-export const INTERFACE_CONSTRAINTS = [
+export const INTERFACE_CONSTRAINT_KINDS = [
   'backup',
   'choice_json',
   'choice_xml',
@@ -17,10 +17,10 @@ export const INTERFACE_CONSTRAINTS = [
   'title',
 ] as const;
 
-/** A field or value that only one interface documents, so that it decides the interface. */
+/** A field or value that only one interface documents. It decides which interface is used. */
 export interface InterfaceConstraint {
   readonly field: string;
-  readonly kind: (typeof INTERFACE_CONSTRAINTS)[number];
+  readonly kind: (typeof INTERFACE_CONSTRAINT_KINDS)[number];
 }
 
 /** The constraints that require each interface. If both lists are empty, either interface will do. */

@@ -1,7 +1,7 @@
 import { formatAccountName } from '../accounts/account.ts';
 import { VaultError } from '../accounts/vault.ts';
 import type { CallResult } from '../service/client.ts';
-import type { DescribedObject, Envelope } from '../service/envelope.ts';
+import type { Envelope, ResponseObject } from '../service/envelope.ts';
 import { ServiceError, SuspendedError } from '../service/errors.ts';
 import { NOT_SENDABLE } from '../service/request-issue.ts';
 import type { Secret } from '../service/secret.ts';
@@ -44,7 +44,7 @@ function toStoredFields(envelope: Envelope): Omit<ItemResult, 'summary'> {
   };
 }
 
-function toResultObject({ type, value, summary }: DescribedObject): ResultObject {
+function toResultObject({ type, value, summary }: ResponseObject): ResultObject {
   return {
     ...(type === undefined ? {} : { type }),
     ...(value === undefined ? {} : { value }),
@@ -71,8 +71,7 @@ export function getFailedAnswer({ envelope, unreadableResponse }: ServiceError):
     : getFullAnswer(envelope);
 }
 
-/** The stored result of a successful answer. */
-export function buildResult(
+export function buildSuccessResult(
   answer: CallResult<Secret | undefined>,
   { hasSecretResult }: { readonly hasSecretResult: boolean },
 ): ItemResult & { readonly summary: PlainSummary } {

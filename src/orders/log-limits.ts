@@ -17,7 +17,7 @@ function allowsRetry({ kind, outcome }: AnyOrderLogEntry): boolean {
   return kind === 'retry_scheduled' || outcome === 'FAILED';
 }
 
-/** Contains the event's version, so that a copy of the event doesn't allow another retry. */
+/** The text contains the event's version, so that a copy of the event doesn't allow another retry. */
 function formatTextToSign(orderId: string, entry: AnyOrderLogEntry): string {
   const { kind, n, ctids, outcome, workerId, version } = entry;
   return `event ${hashJson({ order: orderId, kind, n, ctids, outcome, workerId, version })}`;
@@ -37,13 +37,13 @@ export function signRetryEvents(
   return log.map((entry) => (allowsRetry(entry) ? sign(entry) : entry));
 }
 
-export function createBotSignatureCheck(signer: BotSigner | undefined): IsSignedByBot {
+export function createBotSignatureCheck(botSigner: BotSigner | undefined): IsSignedByBot {
   return (orderId) => (entry) =>
     entry.botSignature !== undefined &&
-    signer?.verify(formatTextToSign(orderId, entry), entry.botSignature) === true;
+    botSigner?.verify(formatTextToSign(orderId, entry), entry.botSignature) === true;
 }
 
-/** Kinds of events that limit which requests may still be sent. Keep the index `events_of_items` in step. */
+/** Kinds of events that limit which requests may still be sent. Keep the index `events_of_items` in sync. */
 export const SEND_LIMITING_EVENT_KINDS: readonly OrderLogEntry['kind'][] = [
   'reopened',
   'sending',
@@ -62,7 +62,7 @@ export const SEND_LIMITING_EVENT_KINDS: readonly OrderLogEntry['kind'][] = [
 ];
 
 /** Kinds of events that end every item that they refer to. */
-const ITEM_ENDING_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
+const ITEM_ENDING_EVENT_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'answered',
   'answered_late',
   'stopped',
@@ -82,7 +82,7 @@ interface LoggedItem {
 export function deriveLoggedItem(
   history: readonly OrderLogEntry[],
   item: OrderItem,
-  isSignedByBot: ReturnType<IsSignedByBot>,
+  hasBotSignature: ReturnType<IsSignedByBot>,
 ): LoggedItem {
   const itemHistory = history.filter(({ n, names, lost, ctids }: AnyOrderLogEntry) => {
     const isListed = names?.includes(item.name) || lost?.includes(item.ctid) || ctids?.includes(item.ctid);
@@ -90,8 +90,9 @@ export function deriveLoggedItem(
   });
   // After a person has stopped the order, even requests in progress aren't sent again.
   const isStopping = history.some(({ kind, actor }) => kind === 'stopped' && actor !== 'system');
-  const hasEnded = history.some(endsOrder) || itemHistory.some(({ kind }) => ITEM_ENDING_KINDS.has(kind));
-  const outcome = findLoggedOutcome(itemHistory, isSignedByBot);
+  const hasEnded =
+    history.some(endsOrder) || itemHistory.some(({ kind }) => ITEM_ENDING_EVENT_KINDS.has(kind));
+  const outcome = findLoggedOutcome(itemHistory, hasBotSignature);
   const stateIfSent = isStopping ? 'stopping' : 'sent';
   const stateIfUnsent = isStopping ? 'ended' : 'unsent';
   return { state: hasEnded ? 'ended' : outcome === undefined ? stateIfUnsent : stateIfSent, outcome };
@@ -103,7 +104,7 @@ export function deriveLoggedItem(
  */
 export function findLoggedOutcome(
   itemHistory: readonly AnyOrderLogEntry[],
-  isSignedByBot: ReturnType<IsSignedByBot>,
+  hasBotSignature: ReturnType<IsSignedByBot>,
 ): LoggedItem['outcome'] {
   if (itemHistory.some(({ outcome }) => outcome === 'SUCCEEDED')) return 'SUCCEEDED';
   const retryEvents = itemHistory.filter(allowsRetry);
@@ -114,7 +115,7 @@ export function findLoggedOutcome(
         (entry) =>
           (entry.version ?? 0) > version &&
           (entry.workerId === undefined || entry.workerId === workerId) &&
-          isSignedByBot(entry),
+          hasBotSignature(entry),
       ),
   );
   return hasOpenRequest ? 'UNKNOWN' : undefined;
@@ -170,22 +171,22 @@ export function findLogDifference(
   return undefined;
 }
 
-/** Whether the log has a reopening that the row lacks. The row's approvals are then from an earlier round. */
+/** Whether the log has a reopening that the row lacks. If so, the row's approvals are from an earlier round. */
 function isFromEarlierRound({ approvalRound }: Order, history: readonly OrderLogEntry[]): boolean {
   return history.filter(({ kind }) => kind === 'reopened').length > approvalRound;
 }
 
 /** Kinds of events that end a mandate. `finished` isn't included, because a mandate's order finishes when it starts. */
-export const MANDATE_LIMITING_EVENT_KINDS: readonly OrderLogEntry['kind'][] = [
+export const MANDATE_ENDING_EVENT_KINDS: readonly OrderLogEntry['kind'][] = [
   'mandate_ended',
   ...SEND_LIMITING_EVENT_KINDS.filter((kind) => kind !== 'finished'),
 ];
 
-/** A mandate is active from `in_force` until an event whose kind is in {@link MANDATE_LIMITING_EVENT_KINDS}. */
+/** A mandate is active from `in_force` until an event whose kind is in {@link MANDATE_ENDING_EVENT_KINDS}. */
 function findMandateDifference({ state, mandateEnd }: Order, history: readonly OrderLogEntry[]) {
   if (state !== 'SUCCEEDED' || mandateEnd !== undefined) return undefined;
   if (!history.some(({ kind }) => kind === 'in_force')) return 'missing';
-  return history.some(({ kind }) => MANDATE_LIMITING_EVENT_KINDS.includes(kind)) ? 'ended' : undefined;
+  return history.some(({ kind }) => MANDATE_ENDING_EVENT_KINDS.includes(kind)) ? 'ended' : undefined;
 }
 
 /** The event that stops an order if its rows differ from its log; undefined if they match. */

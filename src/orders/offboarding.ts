@@ -13,8 +13,8 @@ import type { Directory } from './ports.ts';
  */
 
 export interface OffboardingContext extends ChangeContext {
-  readonly accounts: Pick<Accounts, 'list' | 'listPeople' | 'unlink'> & {
-    readonly team: Pick<Accounts['team'], 'current'>;
+  readonly accounts: Pick<Accounts, 'list' | 'listUserIds' | 'unlink'> & {
+    readonly team: Pick<Accounts['team'], 'find'>;
   };
   /** Alerts the admins, once. The account stays linked. */
   readonly alertTeamAccountOwnerLeft: (account: Account, userId: string) => Promise<void>;
@@ -29,8 +29,8 @@ export interface OffboardingContext extends ChangeContext {
   };
   readonly owners: {
     listOwners(): Promise<readonly { readonly id: string; readonly hasLeft: boolean }[]>;
-    recordLeft(userId: string): Promise<void>;
-    recordReturned(userId: string): Promise<void>;
+    recordDeparture(userId: string): Promise<void>;
+    recordReturn(userId: string): Promise<void>;
   };
   readonly directory: Directory;
   readonly log: Log;
@@ -49,11 +49,11 @@ export async function offboard(deps: OffboardingContext, userId: string): Promis
     deps.accounts.unlink(userId),
     deps.feeds.remove(userId),
     deps.keys.revoke(userId),
-    deps.owners.recordLeft(userId),
+    deps.owners.recordDeparture(userId),
     deps.store.deletePrivateData(userId),
     ...orderIds.map((orderId) => stopOrderAfterDeparture(deps, orderId, userId)),
   ]);
-  const teamAccount = await deps.accounts.team.current();
+  const teamAccount = await deps.accounts.team.find();
   if (teamAccount?.linkedBy === userId) await deps.alertTeamAccountOwnerLeft(teamAccount, userId);
   if (accountIds.length + orderIds.length > 0)
     deps.log.info({ userId, accountIds, orderIds }, 'a person left: credentials deleted, orders stopped');
@@ -73,7 +73,7 @@ async function stopOrderAfterDeparture(
 }
 
 export interface DepartureCheckContext extends OffboardingContext {
-  /** Pause between checks of two people, in milliseconds. */
+  /** Pause between two people's checks, in milliseconds. */
   readonly pauseMs?: number;
   readonly signal: AbortSignal;
 }
@@ -87,30 +87,30 @@ const PAUSE_MS = 1_000;
  * @returns false if Slack couldn't look up someone, so the check must be repeated soon
  * @throws {AggregateError} after everyone was checked, if a check failed
  */
-async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
+async function offboardDepartedPeople(deps: DepartureCheckContext): Promise<boolean> {
   const { pauseMs = PAUSE_MS, signal } = deps;
-  const { linkedBy } = (await deps.accounts.team.current()) ?? {};
+  const { linkedBy } = (await deps.accounts.team.find()) ?? {};
   const owners = await deps.owners.listOwners();
-  const markedAsLeft = new Set(owners.flatMap(({ id, hasLeft }) => (hasLeft ? id : [])));
-  const people = new Set([
-    ...(await deps.accounts.listPeople()),
+  const idsMarkedAsLeft = new Set(owners.flatMap(({ id, hasLeft }) => (hasLeft ? id : [])));
+  const userIds = new Set([
+    ...(await deps.accounts.listUserIds()),
     ...(await deps.feeds.listUserIds()),
     ...(await deps.keys.listOwners()),
     ...owners.map(({ id }) => id),
     ...(linkedBy === undefined ? [] : [linkedBy]),
   ]);
   let isFirst = true;
-  const checked = await settleEach(people, async (userId) => {
+  const checks = await settleEach(userIds, async (userId) => {
     if (!isFirst) await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     isFirst = false;
     if (signal.aborted) return false;
     const membership = await deps.directory.findMembership(userId);
     if (membership === 'left') await offboard(deps, userId);
-    if (membership === 'member' && markedAsLeft.has(userId)) await deps.owners.recordReturned(userId);
+    if (membership === 'member' && idsMarkedAsLeft.has(userId)) await deps.owners.recordReturn(userId);
     return membership !== 'unknown';
   });
-  throwIfAny(checked.errors);
-  return !checked.results.includes(false);
+  throwIfAny(checks.errors);
+  return !checks.results.includes(false);
 }
 
 /**
@@ -122,6 +122,6 @@ export function createDepartureCheck(deps: DepartureCheckContext): () => Promise
   return async () => {
     const startedAt = deps.now();
     if (lastCompletedAt !== undefined && startedAt.getTime() - lastCompletedAt.getTime() < DAY_MS) return;
-    if (await offboardDeparted(deps)) lastCompletedAt = startedAt;
+    if (await offboardDepartedPeople(deps)) lastCompletedAt = startedAt;
   };
 }

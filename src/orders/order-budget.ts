@@ -6,7 +6,7 @@ import type { OrderCost } from '../money/prices.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
 import { isPaused } from './bulk/waves.ts';
 import type { OrdersContext } from './context.ts';
-import { type Approval, findWaitingItems, isRequester, isWaitingForChosenTime, type Order } from './order.ts';
+import { type Approval, findWaitingItems, isRequester, isWaitingForSendTime, type Order } from './order.ts';
 
 /**
  * Checks an order against the team's budgets. An order that exceeds a budget needs an admin's approval in addition to
@@ -23,13 +23,16 @@ export interface BudgetUse {
 
 /** Returns all items, or only the unsent ones if the order has already reserved amounts. */
 export function pickBudgetedItems(order: Order): BudgetedItems {
-  return isPaused(order) || isWaitingForChosenTime(order)
+  return isPaused(order) || isWaitingForSendTime(order)
     ? { items: findWaitingItems(order), replacedOrderId: order.id }
     : { items: order.items, replacedOrderId: undefined };
 }
 
 /** The cost of {@link pickBudgetedItems} on the day the order is sent, according to the current price list. */
-export function computeCost({ priceOrder }: OrdersContext, order: Order): Promise<OrderCost | undefined> {
+export function computeOrderCost(
+  { priceOrder }: OrdersContext,
+  order: Order,
+): Promise<OrderCost | undefined> {
   const { task, input, sendAfter } = order;
   return priceOrder({
     task,
@@ -40,21 +43,21 @@ export function computeCost({ priceOrder }: OrdersContext, order: Order): Promis
 }
 
 export function loadBudgetUse(context: OrdersContext, order: Order): Promise<BudgetUse> {
-  return computeBudgetUse(context, order, pickBudgetedItems(order), computeCost(context, order));
+  return computeBudgetUse(context, order, pickBudgetedItems(order), computeOrderCost(context, order));
 }
 
 type BudgetedOrder = Pick<Order, 'sendAfter'> & {
   readonly account: Pick<Order['account'], 'context'>;
 };
 
-/** Returns a function that compares with the budgets of the day on which the order is sent. */
+/** Returns a function that compares costs with the budgets of the day on which the order is sent. */
 export function getBudgetComparer(context: OrdersContext, order: BudgetedOrder): CompareBudgets {
   const now = context.now();
   const day = getSendingDay(order, now);
   return day === getUtcDay(now) ? context.compareBudgets : context.compareBudgetsOn(day);
 }
 
-/** Demo orders use no budgets. @param cost the items' cost, awaited while the budgets are loaded */
+/** Demo orders don't count toward budgets. @param cost the items' cost, awaited while the budgets are loaded */
 export async function computeBudgetUse(
   context: OrdersContext,
   order: BudgetedOrder,
@@ -75,13 +78,11 @@ export function findExcessConsent(
   admins: ReadonlySet<string>,
   approvals: readonly Pick<Approval, 'userId' | 'agreedExcess'>[],
 ) {
-  const adminApprovals = approvals.filter(({ userId }) => admins.has(userId) && !isRequester(order, userId));
-  const consents =
-    exceeded.length === 0
-      ? []
-      : adminApprovals.filter(({ agreedExcess }) => isExcessApproved(exceeded, agreedExcess));
-  const unawareApprovals =
-    exceeded.length === 0 ? [] : adminApprovals.filter((approval) => !consents.includes(approval));
+  const adminApprovals = approvals.filter(
+    ({ userId }) => exceeded.length > 0 && admins.has(userId) && !isRequester(order, userId),
+  );
+  const consents = adminApprovals.filter(({ agreedExcess }) => isExcessApproved(exceeded, agreedExcess));
+  const unawareApprovals = adminApprovals.filter((approval) => !consents.includes(approval));
   const agreedExcess = consents[0]?.agreedExcess ?? [];
   return {
     admins: consents.map(({ userId }) => userId),

@@ -9,7 +9,7 @@ import { storedRuleSchema } from '../policy/stored-requirements.ts';
 import { storedPauseReasonSchema } from './bulk/stored-bulk.ts';
 import {
   type ApprovalProgress,
-  DELEGATIONS,
+  DELEGATION_STATES,
   ORDER_STATES,
   ORDER_TASK_NAMES,
   storedItemResultSchema,
@@ -28,7 +28,7 @@ function defineEntry<Kind extends string, Data extends z.ZodRawShape>(kind: Kind
   return z.object({ kind: z.literal(kind), ...common, ...data });
 }
 
-const rules = z.array(storedRuleSchema).readonly();
+const rulesSchema = z.array(storedRuleSchema).readonly();
 const progressSchema: z.ZodType<ApprovalProgress> = z.object({
   isApproved: z.boolean(),
   policyVersion: z.int(),
@@ -44,29 +44,29 @@ const progressSchema: z.ZodType<ApprovalProgress> = z.object({
 });
 
 const price = storedCostSchema.exactOptional();
-const statement = z.string();
+const statementHash = z.string();
 const isImpactUnknown = z.literal(true).exactOptional();
 /** The budgets that the order exceeds. */
 const overBudget = z.array(budgetOverrunSchema).readonly().exactOptional();
 /** The admins who agreed to exceed the budgets. */
 const admins = textsSchema.exactOptional();
 const reason = z.string().nullable();
-const item = { n: z.int(), name: z.string() };
-const sentItem = { ...item, ctid: z.string() };
+const itemFields = { n: z.int(), name: z.string() };
+const sentItemFields = { ...itemFields, ctid: z.string() };
 const outcome = z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
 /** The worker that sent the request. An answer with a worker applies only to this worker's requests. */
 const workerId = z.string().exactOptional();
-const answer = { ...sentItem, outcome, result: storedItemResultSchema, workerId };
+const answerFields = { ...sentItemFields, outcome, result: storedItemResultSchema, workerId };
 
 /** How many approvals are valid after the event, and whose approvals have lapsed. */
-const approvals = {
+const approvalFields = {
   validCount: z.int(),
   lapsed: textsSchema,
   required: z.int(),
   /** Approver groups that Slack couldn't look up. Because of them, an approval listed as lapsed may still be valid. */
   unreadableGroups: textsSchema.exactOptional(),
   price,
-  statement,
+  statement: statementHash,
   progress: progressSchema.exactOptional(),
   overBudget,
   admins,
@@ -79,11 +79,12 @@ const approvals = {
 export const orderLogEntrySchema = z.discriminatedUnion('kind', [
   defineEntry('requested', {
     task: z.enum(ORDER_TASK_NAMES),
-    /** Omitted for an order made from a file, which has `rows` instead. */
+    /** Omitted for a bulk order. */
     names: textsSchema.exactOptional(),
     input: z.unknown().optional(),
+    /** The number of a bulk order's rows. */
     rows: z.int().exactOptional(),
-    statement,
+    statement: statementHash,
     service: z.string(),
     replyTo: z.string().exactOptional(),
     account: z.string(),
@@ -91,7 +92,7 @@ export const orderLogEntrySchema = z.discriminatedUnion('kind', [
     reason,
     ownership: storedOwnershipSchema.exactOptional(),
     policyVersion: z.int(),
-    decidedBy: rules,
+    decidedBy: rulesSchema,
     price,
     overBudget,
     retryOf: z.string().exactOptional(),
@@ -100,19 +101,22 @@ export const orderLogEntrySchema = z.discriminatedUnion('kind', [
     mandate: z.string().exactOptional(),
     /** The send time that the requester chose. */
     notBefore: timestampSchema.exactOptional(),
-    /** The clocks are set back, so the chosen local time occurs twice. The first is used. */
+    /** The chosen local time occurs twice, because the clocks are set back. The first occurrence is used. */
     occursTwice: z.literal(true).exactOptional(),
   }),
-  defineEntry('confirmed', { policyVersion: z.int().exactOptional(), decidedBy: rules.exactOptional() }),
+  defineEntry('confirmed', {
+    policyVersion: z.int().exactOptional(),
+    decidedBy: rulesSchema.exactOptional(),
+  }),
   defineEntry('approved', {
-    ...approvals,
+    ...approvalFields,
     reason: z.string().exactOptional(),
     isImpactUnknown,
     /** The number of waiting items, for an approval of a paused order. */
     waiting: z.int().exactOptional(),
   }),
   defineEntry('emergency_approved', {
-    statement,
+    statement: statementHash,
     reason: z.string(),
     approvers: textsSchema,
     unreadableGroups: textsSchema,
@@ -132,12 +136,12 @@ export const orderLogEntrySchema = z.discriminatedUnion('kind', [
     reasons: z.array(z.enum(REOPEN_REASONS)).readonly(),
     price,
     policyVersion: z.int(),
-    decidedBy: rules,
+    decidedBy: rulesSchema,
   }),
   defineEntry('asked', { question: z.string() }),
   defineEntry('claimed', { workerId: z.string() }),
   defineEntry('sending', {
-    ...sentItem,
+    ...sentItemFields,
     workerId,
     retryReason: retryReasonSchema.exactOptional(),
     /** The mandate that created the order, and how much of the mandate's limit the request uses. */
@@ -145,18 +149,22 @@ export const orderLogEntrySchema = z.discriminatedUnion('kind', [
     amount: amountSchema.exactOptional(),
   }),
   defineEntry('retry_scheduled', {
-    ...item,
+    ...itemFields,
     workerId,
     retryReason: retryReasonSchema,
     until: timestampSchema,
   }),
-  defineEntry('answered', answer),
-  defineEntry('answered_late', { ...answer, resolvedBy: z.string().exactOptional(), agrees: z.boolean() }),
-  defineEntry('confirmed_by_registry', item),
-  defineEntry('overdue', { ...item, days: z.int() }),
+  defineEntry('answered', answerFields),
+  defineEntry('answered_late', {
+    ...answerFields,
+    resolvedBy: z.string().exactOptional(),
+    agrees: z.boolean(),
+  }),
+  defineEntry('confirmed_by_registry', itemFields),
+  defineEntry('overdue', { ...itemFields, days: z.int() }),
   defineEntry('delegation_seen', {
-    ...item,
-    delegation: z.enum(DELEGATIONS),
+    ...itemFields,
+    delegation: z.enum(DELEGATION_STATES),
     hosts: textsSchema,
     hours: z.int(),
   }),
@@ -166,9 +174,9 @@ export const orderLogEntrySchema = z.discriminatedUnion('kind', [
     doneByOrderId: z.string().exactOptional(),
   }),
   defineEntry('paused', { pause: storedPauseReasonSchema, waiting: z.int() }),
-  defineEntry('resumed', { ...approvals, waiting: z.int() }),
-  defineEntry('hinted', { ...sentItem, hint: storedEvidenceSchema, source: z.string() }),
-  defineEntry('invalidated', { summary: itemSummarySchema, ...z.object(answer).partial().shape }),
+  defineEntry('resumed', { ...approvalFields, waiting: z.int() }),
+  defineEntry('hinted', { ...sentItemFields, hint: storedEvidenceSchema, source: z.string() }),
+  defineEntry('invalidated', { summary: itemSummarySchema, ...z.object(answerFields).partial().shape }),
   defineEntry('contradicted', { difference: z.enum(LOG_DIFFERENCES) }),
   defineEntry('released', { lost: textsSchema }),
   defineEntry('resolved', {

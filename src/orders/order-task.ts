@@ -20,7 +20,7 @@ import { findZoneProfile } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
 import { zoneIssueSchema } from '../zones/zone-issue.ts';
 import {
-  type Charge,
+  type ChargeStatus,
   checkTask,
   findCharge,
   findTransferLock,
@@ -61,7 +61,7 @@ export type Risk = 'none' | 'loses_name' | 'takes_down';
 /** The step that remains after the service has accepted a task. */
 export type NextStep = 'transfer_period' | 'manual_processing' | 'no_public_record';
 
-/** A task's phrases for cards, help, menus and confirmations. */
+/** A task's wording in cards, help, menus and confirmations. */
 export interface TaskWords {
   /** Precedes the name: `Renew`. */
   readonly verb: string;
@@ -71,7 +71,7 @@ export interface TaskWords {
   readonly plural: string;
   /** Title of the form and of the menu entry. */
   readonly title: string;
-  /** Line in the help. */
+  /** Line in the help text. */
   readonly summary: string;
   /** Button of the form. */
   readonly submitLabel: string;
@@ -79,7 +79,7 @@ export interface TaskWords {
   readonly confirmLabel?: string;
 }
 
-/** Fields that a task's definition and its row of {@link ORDER_TASKS} share. */
+/** Fields that a task's definition and its row in {@link ORDER_TASKS} share. */
 interface DeclaredTask<Name extends string> {
   readonly name: Name;
   readonly words: TaskWords;
@@ -94,30 +94,30 @@ interface DeclaredTask<Name extends string> {
   readonly secretField?: 'auth' | 'password' | undefined;
 }
 
-/** A row of {@link ORDER_TASKS}. */
+/** A row in {@link ORDER_TASKS}. */
 export interface OrderTask<Name extends string = OrderTaskName> extends DeclaredTask<Name> {
   readonly effect: Effect;
   /** Whether orders send requests to the service. If not, they take effect only in the bot. */
   readonly sendsRequests: boolean;
   readonly idempotent: boolean;
-  /** Whether orders start as `DRAFT`, so that the requester must confirm them before anyone else sees them. */
+  /** Whether orders start as `DRAFT`: the requester must confirm them before anyone else sees them. */
   readonly needsConfirmation: boolean;
   readonly nameField: string;
-  /** Whether the service's answer has a secret for the requester. */
+  /** Whether the service's answer contains a secret for the requester. */
   readonly hasSecretResult: boolean;
-  /** Why the task isn't possible with an account's interfaces; undefined if it is. */
+  /** Why the task isn't possible with an account's interfaces; undefined if the task is possible. */
   findUnsupportedReason(interfaces: AvailableInterfaces): RequestIssue | undefined;
   /** The account's interfaces that support the task. */
-  findInterfaces(interfaces: AvailableInterfaces): AvailableInterfaces;
+  getSupportedInterfaces(interfaces: AvailableInterfaces): AvailableInterfaces;
   /**
-   * Finds the parts of an input that only one interface documents, so that they decide the interface.
+   * Finds the fields and values of an input that only one interface documents. They decide which interface is used.
    * @param input as entered, or as stored
    */
   findConstraints(input: unknown): InterfaceConstraints;
   /** Issues for fields that need an interface that the account doesn't have. */
   findInterfaceIssues(interfaces: AvailableInterfaces, input: unknown): readonly InputIssue[];
   /**
-   * Checks an input against the zone's rules, when it is requested and again before it is sent.
+   * Checks an input against the zone's rules. Called for a new request, and again before the order is sent.
    * @param input as entered, or as stored
    */
   check(
@@ -130,12 +130,12 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
   /** Additional notes for approvers, from the zone profile and the service API. */
   listNotes(names: readonly string[]): readonly TaskNote[];
   findTransferLock(name: string): { readonly days: number; readonly since: string } | undefined;
-  /** Whether the task costs money, as documented. An undocumented task isn't assumed to be free. */
-  findCharge(names: readonly string[]): Charge;
+  /** Whether the task costs money, according to the zone profiles. A task isn't assumed to be free by default. */
+  findCharge(names: readonly string[]): ChargeStatus;
   /** Returns the input with only some of its names, for a retry. */
   restrictInput(input: unknown, names: readonly string[]): unknown;
   /**
-   * Builds the request for one name. Pure.
+   * Describes the request for one name. Pure.
    * @param interfaces the account's interfaces
    * @throws {InvalidInputError} if the request can't be sent
    */
@@ -143,11 +143,11 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
     requested: RequestedItem,
     interfaces: AvailableInterfaces,
   ): RequestDescription | Extract<StatementRequest, { interface: 'none' }>;
-  /** Prepares the call of a request. Sends nothing yet. @throws {ServiceError | InvalidInputError} */
+  /** Prepares a request's call. Sends nothing yet. @throws {ServiceError | InvalidInputError} */
   beginCall(client: ServiceClient, request: OutgoingRequest): OrderCall;
 }
 
-interface Definition<Name extends string, Input, Wire, Output> extends DeclaredTask<Name> {
+interface TaskDefinition<Name extends string, Input, Wire, Output> extends DeclaredTask<Name> {
   readonly service: ServiceTask<Wire, Output>;
   readonly needsConfirmation?: boolean;
   readonly input: z.ZodType<Input> & Pick<z.ZodObject, 'partial'>;
@@ -156,7 +156,7 @@ interface Definition<Name extends string, Input, Wire, Output> extends DeclaredT
   /** Default: `name`. */
   readonly nameField?: string;
   /**
-   * Issues that the schemas of single fields can't find.
+   * Finds issues that the fields' own schemas can't find.
    * @param zones the zones of all names, valid or not; the general profile if there are no names
    * @param isComplete whether all fields could be parsed
    */
@@ -190,7 +190,10 @@ function findInterfaceIssues(
       xmlConstraint: xmlConstraint.kind,
     }));
   }
-  const findUnavailable = (needs: Interface, constraints: readonly InterfaceConstraint[]): InputIssue[] =>
+  const listUnavailableIssues = (
+    needs: Interface,
+    constraints: readonly InterfaceConstraint[],
+  ): InputIssue[] =>
     constraints.length === 0 || getTaskInterfaces(service, interfaces)[needs]
       ? []
       : constraints.map(({ field, kind }) => ({
@@ -199,10 +202,10 @@ function findInterfaceIssues(
           needs,
           constraint: kind,
         }));
-  return [...findUnavailable('xml', xml), ...findUnavailable('json', json)];
+  return [...listUnavailableIssues('xml', xml), ...listUnavailableIssues('json', json)];
 }
 
-/** The interface that an input needs; undefined if either will do. */
+/** The interface that an input needs; undefined if either interface will do. */
 function findRequiredInterface({ json, xml }: InterfaceConstraints): Interface | undefined {
   return xml.length > 0 ? 'xml' : json.length > 0 ? 'json' : undefined;
 }
@@ -222,7 +225,7 @@ function listFieldTexts(input: unknown, field: string): readonly string[] {
   return [value].flat().filter((text) => typeof text === 'string');
 }
 
-/** The zone profiles of names as entered. The zone of an unreadable name is guessed from the end of the name. */
+/** The zone profiles of names as entered. The zone of an invalid name is guessed from the end of the name. */
 function findZones(raw: unknown, nameField: string): readonly ZoneProfile[] {
   const zones = listFieldTexts(raw, nameField).map((name) => {
     const parsed = parseDomainName(name);
@@ -231,7 +234,7 @@ function findZones(raw: unknown, nameField: string): readonly ZoneProfile[] {
   return zones.length === 0 ? [findZoneProfile('')] : [...new Set(zones)];
 }
 
-/** Used if a schema's message isn't an issue code, for example for an input that another release stored. */
+/** Used if a Zod message isn't one of our issue codes, for example for an input that another release stored. */
 const UNREADABLE: PlainIssueCode = 'unreadable';
 
 /** Converts a Zod issue, whose message is one of our issue codes, or whose `params` contain a zone issue. */
@@ -249,14 +252,15 @@ function toInputIssue(issue: z.core.$ZodIssue): InputIssue {
 
 /** Combines a task's definition with the behavior that all tasks share. */
 export function defineOrderTask<const Name extends string, Input, Wire, Output>(
-  definition: Definition<Name, Input, Wire, Output>,
+  definition: TaskDefinition<Name, Input, Wire, Output>,
 ): OrderTask<Name> {
-  const { name, words, risk, nameKind, zoneTask, nextStep, formNote, secretField, ...own } = definition;
-  const { service, nameField = 'name' } = own;
-  const partialInput = own.input.partial();
+  const { name, words, risk, nameKind, zoneTask, nextStep, formNote, secretField, ...taskBehavior } =
+    definition;
+  const { service, nameField = 'name' } = taskBehavior;
+  const partialInput = taskBehavior.input.partial();
   const findConstraints = (raw: unknown): InterfaceConstraints =>
     typeof raw === 'object' && raw !== null
-      ? (own.findConstraints?.({ ...raw }) ?? UNCONSTRAINED)
+      ? (taskBehavior.findConstraints?.({ ...raw }) ?? UNCONSTRAINED)
       : UNCONSTRAINED;
   return {
     name,
@@ -266,55 +270,59 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
     risk,
     nameKind,
     idempotent: service.idempotent,
-    needsConfirmation: own.needsConfirmation ?? false,
+    needsConfirmation: taskBehavior.needsConfirmation ?? false,
     nameField,
     zoneTask,
     nextStep,
     formNote,
     secretField,
-    hasSecretResult: own.extractSecret !== undefined,
-    ...buildZoneMethods(zoneTask, own.taskNotes ?? []),
+    hasSecretResult: taskBehavior.extractSecret !== undefined,
+    ...buildZoneMethods(zoneTask, taskBehavior.taskNotes ?? []),
     findConstraints,
     findUnsupportedReason(interfaces) {
       const support = chooseInterface(service, interfaces);
       return 'unsupported' in support ? support.unsupported : undefined;
     },
-    findInterfaces: (interfaces) => getTaskInterfaces(service, interfaces),
+    getSupportedInterfaces: (interfaces) => getTaskInterfaces(service, interfaces),
     findInterfaceIssues: (interfaces, raw) => findInterfaceIssues(service, findConstraints(raw), interfaces),
     check(raw) {
-      const parsed = own.input.safeParse(raw, { error: () => UNREADABLE });
+      const parsed = taskBehavior.input.safeParse(raw, { error: () => UNREADABLE });
       if (parsed.success) return checkInput(definition, parsed.data);
       const { issues } = parsed.error;
       // The cast is safe: each remaining field was parsed by its own schema.
-      const partial = (partialInput.safeParse(omitInvalidFields(raw, issues)).data ?? {}) as Partial<Input>;
-      const otherIssues = own.findIssues?.(partial, findZones(raw, nameField), false) ?? [];
+      const validFields = (partialInput.safeParse(omitInvalidFields(raw, issues)).data ??
+        {}) as Partial<Input>;
+      const otherIssues = taskBehavior.findIssues?.(validFields, findZones(raw, nameField), false) ?? [];
       return { ok: false, issues: [...issues.map(toInputIssue), ...removeDuplicates(otherIssues)] };
     },
     findNames(raw) {
       const parsed = partialInput.safeParse(raw);
-      const partial = parsed.success
+      const parsedFields = parsed.success
         ? parsed
         : partialInput.safeParse(omitInvalidFields(raw, parsed.error.issues));
-      return listFieldTexts(partial.data, nameField);
+      return listFieldTexts(parsedFields.data, nameField);
     },
     restrictInput(raw, names) {
-      const input = own.input.parse(raw);
-      return own.restrictInput?.(input, names) ?? input;
+      const input = taskBehavior.input.parse(raw);
+      return taskBehavior.restrictInput?.(input, names) ?? input;
     },
     describeRequest: (requested, interfaces) =>
       describeItemRequest(definition, requested, interfaces, findConstraints(requested.input)),
-    beginCall: beginCall(service, own.extractSecret),
+    beginCall: beginCall(service, taskBehavior.extractSecret),
   };
 }
 
-/** Checks an input whose fields are all valid by themselves. */
+/** Checks an input whose fields are each valid. */
 function checkInput<Input>(
   {
     findNames,
     nameField: field = 'name',
     zoneTask,
     findIssues,
-  }: Pick<Definition<string, Input, unknown, unknown>, 'findNames' | 'nameField' | 'zoneTask' | 'findIssues'>,
+  }: Pick<
+    TaskDefinition<string, Input, unknown, unknown>,
+    'findNames' | 'nameField' | 'zoneTask' | 'findIssues'
+  >,
   input: Input,
 ): ReturnType<OrderTask['check']> {
   const inputNames = findNames?.(input) ?? listFieldTexts(input, field);
@@ -351,7 +359,7 @@ function describeItemRequest<Input, Wire, Output>(
     input: schema,
     service,
     toWire,
-  }: Pick<Definition<string, Input, Wire, Output>, 'input' | 'service' | 'toWire'>,
+  }: Pick<TaskDefinition<string, Input, Wire, Output>, 'input' | 'service' | 'toWire'>,
   { input, name, secret }: RequestedItem,
   interfaces: AvailableInterfaces,
   constraints: InterfaceConstraints,
@@ -369,14 +377,14 @@ function beginCall<Output>(
 ): OrderTask['beginCall'] {
   const secretOnlyService: SendableTask<Secret | undefined> = {
     ...service,
-    output(response) {
-      const parsed = service.output(response);
+    parseOutput(response) {
+      const parsed = service.parseOutput(response);
       return { ...parsed, output: extractSecret?.(parsed.output) };
     },
   };
   return (client, { item: { name, ctid, request }, secrets, ...options }) => {
     if (request.interface === 'none') throw new InvalidInputError('this task sends no request');
-    return client.begin(secretOnlyService, {
+    return client.beginDescribedCall(secretOnlyService, {
       ...options,
       ...{ ctid, itemName: name, description: insertSecrets(request, secrets) },
     });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Slot } from '../approvals/progress.ts';
+import type { FilledSlot } from '../approvals/progress.ts';
 import type { ApprovalSignature, LoggedSignature } from '../approvals/signing/approval.ts';
 import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
 import type { MandateEnd, MandateReference } from '../mandates/codes.ts';
@@ -71,7 +71,7 @@ export const WATCH_LIST_TASKS: readonly OrderTaskName[] = [
   'delete',
 ];
 
-/** Tasks whose result public records show. */
+/** Tasks whose results appear in public records. */
 export const PUBLIC_RECORD_TASKS: ReadonlySet<OrderTaskName> = new Set<OrderTaskName>([
   'create',
   'renew',
@@ -97,14 +97,14 @@ export type OrderState = (typeof ORDER_STATES)[number];
 
 export type ItemState = 'WAITING' | 'SENT' | 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
 
-export const DELEGATIONS = ['answering', 'not_answering'] as const;
-export type Delegation = (typeof DELEGATIONS)[number];
+export const DELEGATION_STATES = ['answering', 'not_answering'] as const;
+export type DelegationState = (typeof DELEGATION_STATES)[number];
 
 const optionalText = z.string().exactOptional();
 const optionalNumber = z.number().exactOptional();
 const optionalFlag = z.boolean().exactOptional();
 
-/** A message of the service. `status` is the message's kind, such as NOTICE. */
+/** A message from the service. `status` is the message's kind, such as NOTICE. */
 const resultMessageSchema = z.object({
   code: optionalText,
   text: optionalText,
@@ -116,11 +116,11 @@ const resultMessageSchema = z.object({
 });
 export type ResultMessage = Readonly<z.output<typeof resultMessageSchema>>;
 
-/** The object of an answer: `{ type: 'Redirect', value: 'www.cafe.rest', summary: 1 }`. */
+/** The object in an answer, such as `{ type: 'Redirect', value: 'www.cafe.rest', summary: 1 }`. */
 const resultObjectSchema = z.object({ type: optionalText, value: optionalText, summary: optionalNumber });
 export type ResultObject = Readonly<z.output<typeof resultObjectSchema>>;
 
-/** A hint from public records about an item with an unknown outcome. It doesn't prove the outcome. */
+/** A public record about an item with an unknown outcome. The record doesn't prove the outcome. */
 const hintSchema = z.object({
   seen: storedEvidenceSchema,
   /** The server that answered. */
@@ -149,24 +149,24 @@ export const storedItemResultSchema = z.object({
   hasFullAnswer: optionalFlag,
   /** The `kind` of a `ServiceError`. */
   errorKind: optionalText,
-  /** The answer has a secret, which is shown once to the requester. */
+  /** The answer contains a secret, which is shown once to the requester. */
   hasSecret: optionalFlag,
-  /** Set when a person or evidence settled an unknown outcome. */
+  /** A Slack user ID or {@link EVIDENCE_ACTOR}, once an unknown outcome is settled. */
   resolvedBy: optionalText,
-  /** The outcome of an answer that arrived after the item had ended. It doesn't change the item's state. */
+  /** The outcome of an answer that arrived after the item had ended. Doesn't change the item's state. */
   lateOutcome: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).exactOptional(),
   /** The item is being resent, but an earlier request may have been carried out. */
   inDoubt: optionalFlag,
   /** The person who stopped the item before it was sent or resent. */
   stoppedBy: optionalText,
-  /** The earlier order that had already carried out this item, which was therefore stopped. */
+  /** The item was stopped, because this earlier order had already carried it out. */
   doneByOrderId: optionalText,
-  /** The registry shows the completion of a task that the service had only accepted. */
+  /** The registry shows that the task, which the service had only accepted, is complete. */
   confirmedByRegistry: optionalFlag,
-  /** The registry still didn't show the completion long after acceptance, and people were notified. */
+  /** People were notified that the registry didn't show the task as complete long after acceptance. */
   isOverdue: optionalFlag,
   /** The last reported state of the new nameservers. */
-  delegation: z.enum(DELEGATIONS).exactOptional(),
+  delegation: z.enum(DELEGATION_STATES).exactOptional(),
   hint: hintSchema.exactOptional(),
 });
 export type ItemResult = Readonly<z.output<typeof storedItemResultSchema>>;
@@ -178,7 +178,7 @@ export interface OrderItem {
   readonly ctid: string;
   /** The item's own input, in a bulk order. */
   readonly input?: unknown;
-  /** Stands for the secret part of the item's input in the statement. */
+  /** Replaces the secret part of the item's input in the statement. */
   readonly secretHash?: string | undefined;
   readonly state: ItemState;
   /** The number of requests sent or attempted. */
@@ -214,16 +214,15 @@ export interface Order {
   readonly account: OrderAccount;
   readonly items: readonly OrderItem[];
   /**
-   * The input without secrets, in the shape that the task defines. In a bulk order, contains only the period of each
-   * name.
+   * The input without secrets, in the shape that the task defines. In a bulk order, contains only each name's period.
    */
   readonly input: unknown;
-  /** Set for a bulk order, which is made from a file: each row is an item with its own input. */
+  /** Set for a bulk order, which is created from a file. Each row is an item with its own input. */
   readonly bulk?: Bulk | undefined;
   /** Hash of the statement, which people approve. Set when the order is requested and never changed. */
   readonly statementHash: string;
   /**
-   * Stands for the secret part of the input in the statement. The encrypted secret is deleted when the order closes.
+   * Replaces the secret part of the input in the statement. The encrypted secret is deleted when the order closes.
    */
   readonly secretHash?: string | undefined;
   readonly reason: string | undefined;
@@ -235,8 +234,8 @@ export interface Order {
   readonly policyVersion: number;
   readonly requirements: Requirements;
   /**
-   * When a draft is deleted, a pending order expires, the rest of a paused order is stopped, a mandate's order would be
-   * too late, or an active mandate ends.
+   * When a draft is deleted, a pending order expires, a paused order is stopped, a mandate's order would be too late,
+   * or an active mandate ends.
    */
   readonly expiresAt: Date | undefined;
   /** When approvers are reminded, or people are notified that a mandate ends; undefined when done or not needed. */
@@ -261,7 +260,7 @@ export interface Order {
    * announcement.
    */
   readonly sendAfter?: Date | undefined;
-  /** How often the order was reopened. An approval counts only in its own round. */
+  /** How many times the order was reopened. An approval counts only in its own round. */
   readonly approvalRound: number;
   /** The mandate that created the order; undefined for a person's order. */
   readonly mandate?: MandateReference | undefined;
@@ -284,8 +283,8 @@ export interface OrderAccount {
   readonly isTeamAccount?: boolean;
 }
 
-/** Stored in place of a user id if public records settled an unknown outcome. */
-export const EVIDENCE = 'evidence';
+/** Stored in place of a user id if public records caused an event. */
+export const EVIDENCE_ACTOR = 'evidence';
 
 /** The policy's requirements for an order when it was requested or confirmed. */
 export interface PolicyDecision {
@@ -301,7 +300,7 @@ export interface ApprovalProgress {
   /** Whether the order needs more approvals than when it was requested. */
   readonly isStricter: boolean;
   readonly requirements: readonly (Pick<Requirement, 'rule' | 'needed' | 'approvers'> & {
-    readonly slots: readonly Slot[];
+    readonly slots: readonly FilledSlot[];
   })[];
 }
 
@@ -325,7 +324,8 @@ export interface EvaluatedApproval {
   /** The current price of the order, or of its unsent items, according to the team's price list. */
   readonly price: OrderCost | undefined;
   /**
-   * The budgets that the order exceeds, and the admins who agreed to exceed them. Without one, the order stays pending.
+   * The budgets that the order exceeds, and the admins who agreed to exceed them. Until an admin agrees, the order
+   * stays pending.
    */
   readonly budget: { readonly exceeded: readonly BudgetOverrun[]; readonly admins: readonly string[] };
 }
@@ -346,7 +346,7 @@ export type OrderEvent =
       /** The impact on the name wasn't looked up yet. */
       readonly isImpactUnknown?: boolean;
       /** The approval replaces the person's earlier one, which is no longer valid. */
-      readonly isRenewed?: boolean;
+      readonly isReplacement?: boolean;
     })
   /** An admin approves the order alone in an emergency, if the policy allows that. */
   | {
@@ -417,18 +417,18 @@ export type OrderEvent =
    */
   | (ItemOutcome & { readonly type: 'answered_late' })
   | { readonly type: 'confirmed_by_registry'; readonly n: number }
-  /** The registry still doesn't show the completion long after acceptance. */
+  /** The registry doesn't show the task as complete long after acceptance. */
   | {
       readonly type: 'overdue';
       readonly n: number;
-      /** Since acceptance. */
+      /** Days since acceptance. */
       readonly days: number;
     }
   /** The new nameservers have started or stopped answering. */
   | {
       readonly type: 'delegation_seen';
       readonly n: number;
-      readonly delegation: Delegation;
+      readonly delegation: DelegationState;
       readonly hosts: readonly string[];
       /** Whole hours since the change. */
       readonly hours: number;
@@ -466,7 +466,7 @@ export type OrderEvent =
   | {
       readonly type: 'paused';
       readonly reason: PauseReason;
-      /** If no one resumes the order by this time, the rest is stopped. */
+      /** If no one resumes the order by this time, its unsent items are stopped. */
       readonly expiresAt: Date;
       readonly workerId?: string;
     }
@@ -485,16 +485,16 @@ export type OrderEvent =
   | { readonly type: 'released' }
   | {
       readonly type: 'resolved';
-      /** Slack user id, or {@link EVIDENCE}. */
+      /** Slack user id, or {@link EVIDENCE_ACTOR}. */
       readonly by: string;
       readonly outcome: 'SUCCEEDED' | 'FAILED';
       readonly reason: string | undefined;
-      readonly seen?: EvidenceProof;
+      readonly proof?: EvidenceProof;
       /** Default: all items with an unknown outcome. */
       readonly n?: number;
     };
 
-/** A sent request that the database has lost, from the worker's own record. */
+/** A sent request that the database has lost but the worker still has in memory. */
 export interface LostRequest extends ItemOutcome {
   readonly sentAt: Date | undefined;
   readonly attempts: number;
@@ -513,7 +513,7 @@ export function isFinal(state: OrderState): boolean {
   return FINAL_STATES.has(state);
 }
 
-/** While an order is open, another one for the same task and name is refused. */
+/** While an order is open, another order for the same task and name is refused. */
 export function isOpen(state: OrderState): boolean {
   return state !== 'DRAFT' && !isFinal(state);
 }
@@ -528,7 +528,7 @@ export function findRetryableItems(order: Order): readonly OrderItem[] {
   );
 }
 
-/** Whether a file's rows have secrets. They are deleted row by row, so the order can't be retried. */
+/** Whether a file's rows have secrets. The secrets are deleted row by row, so the order can't be retried. */
 export function hasRowSecrets(order: Order): boolean {
   return order.bulk !== undefined && hasSecretInput(order);
 }
@@ -544,7 +544,7 @@ export function isRetryExpired(order: Order, now: Date): boolean {
   return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * DAY_MS;
 }
 
-/** How long new nameservers are checked, and can be undone with one click. */
+/** How long new nameservers are checked, and a nameserver change can be undone with one click. */
 export const UNDO_HOURS = 48;
 
 /** The deadline for undoing an item's nameserver change; undefined for other items. */
@@ -577,7 +577,7 @@ export function isReviewOpen(order: Order): boolean {
 }
 
 /** The send time that the requester chose, if any. */
-export function getChosenTime({
+export function getChosenSendTime({
   sendAfter,
   mandate,
 }: Pick<Order, 'sendAfter' | 'mandate'>): Date | undefined {
@@ -585,8 +585,8 @@ export function getChosenTime({
 }
 
 /** Whether an order is approved for a chosen time, with no request attempted yet. */
-export function isWaitingForChosenTime(order: Order): boolean {
-  const time = getChosenTime(order);
+export function isWaitingForSendTime(order: Order): boolean {
+  const time = getChosenSendTime(order);
   return (
     order.state === 'APPROVED' &&
     time !== undefined &&
@@ -595,21 +595,21 @@ export function isWaitingForChosenTime(order: Order): boolean {
   );
 }
 
-/** Whether an order is pending again after its chosen time, so that it is sent as soon as it is approved. */
+/** Whether an order is pending again after its chosen time. The order is then sent as soon as it is approved. */
 export function isReopened({ state, approvalRound }: Pick<Order, 'state' | 'approvalRound'>): boolean {
   return state === 'PENDING' && approvalRound > 0;
 }
 
-/** The chosen time of an order that is still waiting for it. */
-export function findUpcomingTime(order: Order): Date | undefined {
+/** The chosen send time of an order that hasn't reached it yet. */
+export function findUpcomingSendTime(order: Order): Date | undefined {
   const { state } = order;
   const isUndecided = state === 'DRAFT' || (state === 'PENDING' && !isReopened(order));
-  return isUndecided || isWaitingForChosenTime(order) ? getChosenTime(order) : undefined;
+  return isUndecided || isWaitingForSendTime(order) ? getChosenSendTime(order) : undefined;
 }
 
 /** Scheduled orders first, earliest first. */
 export function sortScheduledFirst(orders: readonly Order[]): readonly Order[] {
-  const getSortKey = (order: Order) => findUpcomingTime(order)?.getTime() ?? Number.MAX_SAFE_INTEGER;
+  const getSortKey = (order: Order) => findUpcomingSendTime(order)?.getTime() ?? Number.MAX_SAFE_INTEGER;
   return orders.toSorted((a, b) => getSortKey(a) - getSortKey(b));
 }
 
@@ -625,18 +625,20 @@ export function getItemInput(
 }
 
 /** The period of an input, in years; undefined for a task without a period. */
-export function readPeriod(input: unknown): number | undefined {
+export function getPeriodYears(input: unknown): number | undefined {
   const period = typeof input === 'object' && input !== null && 'period' in input ? input.period : undefined;
   return typeof period === 'number' && Number.isInteger(period) && period > 0 ? period : undefined;
 }
 
 /** Builds an item's `ctid`: the order's id, plus the item's number if there are several items. */
-export function buildCtid(orderId: string, n: number, itemCount: number): string {
-  return itemCount === 1 ? orderId : `${orderId}.${n}`;
+export function buildCtid(orderId: string, itemNumber: number, itemCount: number): string {
+  return itemCount === 1 ? orderId : `${orderId}.${itemNumber}`;
 }
 
 /** The order's state after its items have ended; undefined if some haven't ended. */
-export function computeOutcome(items: readonly OrderItem[]): 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined {
+export function computeOrderOutcome(
+  items: readonly OrderItem[],
+): 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined {
   if (items.some((item) => item.state === 'WAITING' || item.state === 'SENT')) return undefined;
   if (items.some((item) => item.state === 'UNKNOWN')) return 'UNKNOWN';
   return items.some((item) => item.state === 'FAILED') ? 'FAILED' : 'SUCCEEDED';

@@ -17,7 +17,7 @@ type RetryScheduledEvent = OrderEvent & { readonly type: 'retry_scheduled' };
 
 export interface SendOutcome {
   readonly event: AnsweredEvent | RetryScheduledEvent;
-  /** The item as marked before the request was sent; undefined if no request was sent. */
+  /** The item as saved before the request was sent; undefined if no request was sent. */
   readonly sentItem: OrderItem | undefined;
   /** For a scheduled retry: the outcome to record if the item can no longer be retried. */
   readonly finalAnswer?: AnsweredEvent;
@@ -26,10 +26,10 @@ export interface SendOutcome {
 export interface RequestProgress {
   readonly task: OrderTask;
   readonly account: OrderAccount;
-  /** The item as claimed. */
+  /** The item when its order was claimed. */
   readonly item: OrderItem;
   readonly workerId: string;
-  /** The item as marked for the last request; undefined if no request can have been sent. */
+  /** The item as saved before the last request; undefined if no request can have been sent. */
   readonly sentItem: OrderItem | undefined;
   /** Whether the last request may have been carried out. */
   readonly mayBeDone: boolean;
@@ -82,7 +82,7 @@ function buildErrorAnswer(
 export function buildOutcomeEvent(current: Order, outcome: SendOutcome): UnguardedEvent {
   const { event, sentItem, finalAnswer } = outcome;
   const item = current.items.find(({ n }) => n === event.n);
-  // If no request was sent, or the retry is already scheduled, the outcome matters only to its own claim.
+  // If no request was sent, or the retry is already scheduled, the event applies only to the worker's own claim.
   if (sentItem === undefined || item === undefined) return event;
   if (event.type === 'retry_scheduled' && (item.state === 'SENT' || isRetryScheduled(item, event, sentItem)))
     return event;
@@ -94,17 +94,17 @@ export function buildOutcomeEvent(current: Order, outcome: SendOutcome): Unguard
   if (result.errorKind === 'not_sent' && !wasTreatedAsSent) return event;
   if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')
     return { type: 'answered_late', n, outcome: answerOutcome, result };
-  return item.state === 'WAITING' ? buildLostRequest(answer, sentItem) : answer;
+  return item.state === 'WAITING' ? buildLostRequestEvent(answer, sentItem) : answer;
 }
 
-/** Whether the retry was already committed. */
+/** Whether the item's row already contains the retry. */
 function isRetryScheduled(item: OrderItem, event: RetryScheduledEvent, sentItem: OrderItem): boolean {
   if (item.attempts !== sentItem.attempts) return item.attempts > sentItem.attempts;
   return item.sentAt === undefined && (event.doubt === undefined || item.result?.inDoubt === true);
 }
 
 /** Builds the event that stops an order whose row lacks a sent request. */
-export function buildLostRequest(
+export function buildLostRequestEvent(
   answer: AnsweredEvent,
   sentItem: OrderItem,
 ): OrderEvent & { readonly type: 'invalidated' } {

@@ -30,7 +30,7 @@ export interface OrderCommit {
   /** How long an unresponsive worker is considered alive, in milliseconds. */
   readonly leaseMs?: number;
   /** A secret result, to be shown once to the requester. */
-  readonly revealable?: { readonly n: number; readonly sealed: SealedSecret; readonly expiresAt: Date };
+  readonly revealableSecret?: { readonly n: number; readonly sealed: SealedSecret; readonly expiresAt: Date };
   /** The service's full answer for an item, with secrets masked. */
   readonly answer?: { readonly n: number; readonly answer: unknown };
   /** Required to send a mandate's order. Checked, and reserved again, in the same transaction. */
@@ -45,7 +45,7 @@ export interface OrderCommit {
 /** Preconditions of sending a mandate's order. */
 export interface MandateUse {
   readonly reservation: Reservation;
-  /** If the renewal needs signatures: the mandate's own order, which has them. */
+  /** The order that created the mandate, with the approvers' signatures; undefined if none are needed. */
   readonly signedMandate: Order | undefined;
   /**
    * Returns why the order must not be sent, according to rows that the transaction has locked. Pure.
@@ -95,7 +95,7 @@ export interface OrderFilter {
   readonly name?: string;
   /** Only orders in the live system. Orders in the demo system don't change a name's public records. */
   readonly isLive?: true;
-  /** Only emergency approvals that no other admin has reviewed. */
+  /** Only orders with an emergency approval that no other admin has reviewed. */
   readonly isReviewOpen?: true;
   readonly limit: number;
 }
@@ -109,7 +109,7 @@ export type DueLane = 'deadlines' | 'execution' | 'observation';
 /** Finds the earliest known expiry of some names. */
 export type FindFirstExpiry = (names: readonly string[]) => Promise<Date | undefined>;
 
-/** Facts besides the order that policy rules need. */
+/** Facts that policy rules need in addition to the order. */
 export interface RuleFacts {
   /** ISO 4217 code of the team's amounts. */
   readonly currency: string;
@@ -121,7 +121,7 @@ export interface RuleFacts {
   loadPrices(order: PricedOrder): Promise<PolicyFacts['prices']>;
 }
 
-/** The initial data of a new order, or of an order that the database has lost. */
+/** The initial data of a new order, or of one that is recreated because the database lost it. */
 export interface OrderCreation {
   readonly order: Order;
   readonly log: readonly OrderLogEntry[];
@@ -138,18 +138,19 @@ export interface OrderStore {
   load(id: string, viewer: SystemViewer): Promise<Order | undefined>;
   /**
    * Saves a new order.
-   * @returns undefined if saved; otherwise the id of the conflicting order, which has the same delivery id, or is open
-   * for the same task and name. An undefined id means that a budget is exceeded: check the budgets again
+   * @returns undefined if saved. Otherwise, `conflictingOrderId` is the order with the same delivery id, or the open
+   * one for the same task and name. It is undefined if a budget is exceeded: check the budgets again
    */
   create(creation: OrderCreation): Promise<{ readonly conflictingOrderId: string | undefined } | undefined>;
   /**
    * Commits a change if the order hasn't changed since `before` was read.
    * - Closing an order deletes its encrypted input and frees its names.
    * - While the database may have lost commits (`restore-guard.ts`), no order is claimed or marked as sent.
-   * - A retry's item is marked as sent only if no earlier order has carried out the same item, or still may. The
+   * - A retry's item is marked as sent only if no earlier order has carried out the same item or may still do so. The
    * transaction locks the earlier orders.
    * - An item is marked as sent only if the guard accepts the rows that the transaction has locked and read.
-   * @returns not `ok` with a reason or, if the order has changed or a budget is now exceeded, without one: read again
+   * @returns if not `ok`, the reason; without a reason, the order has changed or a budget is now exceeded, so load the
+   * order again
    */
   commit(change: OrderCommit): Promise<CommitOutcome>;
   /** @returns false if the worker has lost its claim */
@@ -163,9 +164,9 @@ export interface OrderStore {
   readonly isSignedByBot: IsSignedByBot;
   /** An order with its log, oldest first, in one snapshot. Omits item events of an order with many items. */
   loadWithHistory(id: string, viewer: SystemViewer): Promise<OrderWithHistory | undefined>;
-  /** All answers of the service, item by item, oldest first. */
+  /** All answers from the service, item by item, oldest first. */
   loadAnswers(orderId: string, viewer: SystemViewer): Promise<readonly StoredAnswer[]>;
-  /** A person's newest order of a task in an account context, to prefill forms. */
+  /** A person's latest order of a task in an account context, to prefill forms. */
   findLatest(
     task: OrderTaskName,
     requesterId: string,
@@ -173,7 +174,7 @@ export interface OrderStore {
   ): Promise<Order | undefined>;
   /**
    * Leases orders that are due and not leased. No other process gets them until the lease ends, by the database's
-   * clock. A worker whose lease has ended loses its claim. A change of an order ends the lease.
+   * clock. A worker whose lease has ended loses its claim. A change to an order ends the order's lease.
    * @param until leases orders that are due by this time
    * @returns ids, longest overdue first
    */
@@ -181,16 +182,19 @@ export interface OrderStore {
   /** Reschedules an order that couldn't be advanced. The delay grows with each attempt. */
   postpone(id: string): Promise<void>;
   /**
-   * Ends this process's lease of an order, and doesn't lease the order again for some seconds, so that another replica
-   * can.
+   * Ends this process's lease of an order. This process doesn't lease the order again for some seconds, so that another
+   * replica can.
    */
   releaseToOthers(id: string): Promise<void>;
-  /** Sets when an order is due again, unless the order's version has changed. @param due undefined: never */
-  reschedule(order: { readonly id: string; readonly version: number }, due: Date | undefined): Promise<void>;
+  /** Sets when an order is due again (undefined: never), unless the order's version has changed. */
+  reschedule(
+    order: { readonly id: string; readonly version: number },
+    dueAt: Date | undefined,
+  ): Promise<void>;
   /** Queues an update of an order's messages. The order itself doesn't change. */
-  requestNotification(id: string, now: Date): Promise<void>;
+  queueMessageUpdate(id: string, now: Date): Promise<void>;
   /** Queues updates of all pending orders' messages, with low priority. */
-  refreshPending(now: Date): Promise<void>;
+  queuePendingMessageUpdates(now: Date): Promise<void>;
   /** Saves the budget overruns that all cards of an order show now. */
   recordShownOverruns(id: string, overruns: readonly BudgetOverrun[]): Promise<void>;
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */
@@ -206,7 +210,7 @@ export interface OrderStore {
   /** Deletes and returns a secret. @returns `gone` if already shown or expired; undefined if there was none */
   takeRevealableSecret(orderId: string, n: number, now: Date): Promise<SealedSecret | 'gone' | undefined>;
   /** Puts back a secret that couldn't be shown, with the same expiry. */
-  restoreRevealableSecret(orderId: string, n: number, sealed: SealedSecret): Promise<void>;
+  restoreRevealableSecret(orderId: string, n: number, sealedSecret: SealedSecret): Promise<void>;
 }
 
 /** Whether a person is a full member of the workspace; `unknown` while Slack can't look them up. */
@@ -258,18 +262,18 @@ export type ImpactCheck = 'none' | 'known' | 'unknown' | 'changed';
 
 export interface OpenIncidents {
   readonly incidents: readonly ShownIncident[];
-  /** When each person had seen all incidents. Others have no entry. */
+  /** When each person had seen all incidents. People who haven't seen them all have no entry. */
   readonly informedSince: ReadonlyMap<string, Date>;
 }
 
-/** Open incidents of orders' names, and which approvers have seen them. */
+/** Open incidents that affect an order's names, and which approvers have seen them. */
 export interface IncidentRecords {
   /** Returns undefined if no incident is open. */
   readonly loadOpenIncidents: (order: Order) => Promise<OpenIncidents | undefined>;
   readonly recordShown: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
 }
 
-/** The trusted root keys, and the verifiers for signatures. */
+/** The trusted root keys, and the verifiers of people's and the bot's signatures. */
 export interface KeyTrust {
   /** `SIGNING_ROOTS`. */
   readonly roots: ReadonlySet<string>;
@@ -306,10 +310,10 @@ export interface OrderSigning {
   findSigners(approvals: readonly Consent[], subject: SignedSubject): Promise<ReadonlySet<string>>;
   /**
    * Loads the preconditions of sending an order's requests.
-   * @param order the claimed order, whose rows matched its statement
+   * @param order the claimed order; its rows must already match its statement
    * @returns undefined while Slack can't look up people on whom the signatures depend
    */
-  loadGuard(order: Order): Promise<SendingGuard | undefined>;
+  loadSendingGuard(order: Order): Promise<SendingGuard | undefined>;
 }
 
 export type FindAccount = (accountId: string) => Promise<Account | undefined>;

@@ -33,7 +33,7 @@ const hintSchemas = [
     transferredAt: timestamp.exactOptional(),
     overHttp,
   }),
-  /** An expiry date, without a known date from before the request. */
+  /** An expiry date. The date before the request isn't known. */
   z.object({ code: z.literal('expiry_seen'), expiresAt: timestamp, overHttp }),
   z.object({ code: z.literal('expiry_unchanged'), expiresAt: timestamp, overHttp }),
   z.object({

@@ -19,19 +19,19 @@ const LOOKALIKE = /[\u2044\u2215\u29f8\uff0f\uff1f\uff03\uff05\ufe56\ufe5f\ufe6a
 const LOCAL_PART = /^[\w!$&'*+=^`{|}~-]+(?:\.[\w!$&'*+=^`{|}~-]+)*$/;
 
 /**
- * Returns a redirect's source as sent: a host in ASCII with an optional path, or an email address.
+ * Returns a redirect's source in the form that is sent: a host in ASCII with an optional path, or an email address.
  * @returns undefined if the host isn't valid
  */
-export function readRedirectSource(text: string): string | undefined {
+export function parseRedirectSource(text: string): string | undefined {
   const link = SLACK_LINK.exec(text);
-  if (link === null) return readBareSource(text);
+  if (link === null) return parseBareSource(text);
   const [, target = '', label = target] = link;
-  const source = readBareSource(target);
+  const source = parseBareSource(target);
   // A link whose text differs from its target is ambiguous.
-  return source === readBareSource(label) ? source : undefined;
+  return source === parseBareSource(label) ? source : undefined;
 }
 
-function readBareSource(text: string): string | undefined {
+function parseBareSource(text: string): string | undefined {
   const [, scheme = '', authority = '', path = ''] = /^(https?:\/\/)?([^/]*)(.*)$/is.exec(text) ?? [];
   const [hostText = '', localPart, ...otherParts] = authority.split('@').reverse();
   const host = parseBareHost(hostText);

@@ -10,8 +10,8 @@ export interface ShownIncident {
   readonly changeCount: number;
 }
 
-/** Actions of approvers. Requesters may do some of them too. */
-export type ApproverRight =
+/** Actions that approvers may take. Requesters may take some of them too. */
+export type ApproverAction =
   | 'approve'
   | 'ask'
   | 'deny'
@@ -21,14 +21,14 @@ export type ApproverRight =
   | 'resume'
   | 'undo'
   | 'end_mandate'
-  /** Confirm or discard a change of a name's protected fields. */
+  /** Confirm or discard a change to a name's protected fields. */
   | 'confirm_protected_change';
 
 export type Refusal =
   /** The id is a typo, or the order was a deleted draft. */
   | { readonly code: 'no_such_order' }
   | { readonly code: 'wrong_state'; readonly action: OrderEvent['type']; readonly state: OrderState }
-  /** An automatic change has nothing to do. Not shown to people. */
+  /** There is nothing to change automatically. Not shown to people. */
   | { readonly code: 'not_due' }
   | { readonly code: 'draft_deleted' }
   | { readonly code: 'already_open'; readonly orderId: string }
@@ -51,7 +51,7 @@ export type Refusal =
   | { readonly code: 'own_order'; readonly isApprover: boolean }
   | {
       readonly code: 'not_an_approver';
-      readonly action: ApproverRight;
+      readonly action: ApproverAction;
       /** Ids of approvers and groups; omitted if the approvers are those in the settings. */
       readonly approvers?: readonly string[];
     }
@@ -98,9 +98,9 @@ export type Refusal =
   | { readonly code: 'not_approved_yet' }
   /** A paused order lacks approvals under the current rules. */
   | { readonly code: 'approvals_missing'; readonly requirements: ApprovalProgress['requirements'] }
-  /** A bulk order is running again, or has ended. */
+  /** The bulk order is running again, or has ended. */
   | { readonly code: 'not_paused' }
-  /** Retrying a bulk order takes a new file. */
+  /** A bulk order can be retried only with a new file. */
   | { readonly code: 'retry_bulk' }
   | { readonly code: 'nothing_to_stop'; readonly state: OrderState }
   | { readonly code: 'already_sent' }

@@ -13,9 +13,9 @@ import type { Order, OrderTaskName, Ownership } from './order.ts';
 import { type BudgetUse, computeBudgetUse } from './order-budget.ts';
 import type { OrderTask } from './order-task.ts';
 import { type OrderSecrets, sealSecrets } from './salted-secret.ts';
-import { type EnteredTime, readSchedule, type Schedule, type ScheduleIssue } from './schedule.ts';
+import { type EnteredTime, parseSchedule, type Schedule, type ScheduleIssue } from './schedule.ts';
 import type { ServiceEndpoints } from './statement.ts';
-import { findTask } from './tasks.ts';
+import { getOrderTask } from './tasks.ts';
 
 /* Loads everything needed to decide on a request. */
 
@@ -36,9 +36,9 @@ export interface OrderRequest {
   /** Requested in a direct message: only the requester, approvers and admins see it. */
   readonly isPrivate?: boolean;
   /** The name's mandate holds the renewal, so this order always needs approval. */
-  readonly isHeld?: boolean;
-  readonly mandate?: MandateReference;
-  /** For a mandate's order: when it is sent. */
+  readonly isHeldByMandate?: boolean;
+  readonly mandateOrder?: MandateReference;
+  /** For a mandate's order: the earliest time to send it. */
   readonly sendAfter?: Date;
   /** For a person's order: the send time that the person chose. */
   readonly sendAt?: EnteredTime | undefined;
@@ -76,21 +76,25 @@ export interface RequestContext {
   readonly serviceEndpoints: ServiceEndpoints;
 }
 
-export async function loadRequest(
+export async function loadRequestContext(
   context: OrdersContext,
   request: OrderRequest,
 ): Promise<RequestContext | RejectedRequest | { readonly kind: 'not_linked' }> {
-  const { account, requesterId, isHeld = false } = request;
+  const { account, requesterId, isHeldByMandate = false } = request;
   if (account === undefined) return { kind: 'not_linked' };
   const checked = checkRequest(context.listInterfaces(account), request);
   if (checked.kind !== 'checked') return checked;
   const { names, input } = checked;
   const evaluationInput = { task: request.task, names, requesterId, input };
   const now = context.now();
-  const schedule = request.sendAt && readSchedule(request.sendAt, request.task, now);
-  const sendAfter = typeof schedule === 'object' ? schedule.at : undefined;
+  const schedule = request.sendAt && parseSchedule(request.sendAt, request.task, now);
+  const sendAfter = typeof schedule === 'object' ? schedule.sendAt : undefined;
   const [evaluated, price, firstExpiry] = await Promise.all([
-    evaluateOrder(context, { ...evaluationInput, usesTeamAccount: isTeamAccount(account), isHeld }),
+    evaluateOrder(context, {
+      ...evaluationInput,
+      usesTeamAccount: isTeamAccount(account),
+      isHeld: isHeldByMandate,
+    }),
     context.priceOrder({ ...evaluationInput, sendAfter }),
     context.findFirstExpiry(names),
     // Loaded so that an undecryptable credential fails the request now, not after the approval.
@@ -114,7 +118,7 @@ export function checkRequest(
   interfaces: AvailableInterfaces,
   request: Pick<OrderRequest, 'task' | 'input' | 'bulk'>,
 ): CheckedRequest | RejectedRequest {
-  const task = findTask(request.task);
+  const task = getOrderTask(request.task);
   const issue = task.findUnsupportedReason(interfaces);
   if (issue !== undefined) return { kind: 'unsupported', issue };
   const { bulk } = request;

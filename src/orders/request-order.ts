@@ -2,7 +2,7 @@ import type { OrdersContext } from './context.ts';
 import { decideRequest } from './decide-request.ts';
 import { isOpen, type Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
-import { loadRequest, type OrderRequest, type RejectedRequest } from './request-context.ts';
+import { loadRequestContext, type OrderRequest, type RejectedRequest } from './request-context.ts';
 
 export type RequestOutcome =
   | { readonly kind: 'accepted'; readonly order: Order }
@@ -11,18 +11,18 @@ export type RequestOutcome =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'already_open'; readonly order: Order };
 
-/** Creates an order from a request. Starts over if a budget or a conflicting order has changed meanwhile. */
+/** Creates an order from a request. Starts over if a budget or a conflicting order changes in the meantime. */
 export async function requestOrder(context: OrdersContext, request: OrderRequest): Promise<RequestOutcome> {
   for (;;) {
-    const loaded = await loadRequest(context, request);
-    if ('kind' in loaded) return loaded;
-    const decision = decideRequest(loaded);
+    const loadResult = await loadRequestContext(context, request);
+    if ('kind' in loadResult) return loadResult;
+    const decision = decideRequest(loadResult);
     if (decision.kind !== 'create') return decision;
-    const { order, entry, reservation } = decision;
-    const { sealedInput, sealedItems } = loaded.secrets;
+    const { order, logEntry, reservation } = decision;
+    const { sealedInput, sealedItems } = loadResult.secrets;
     const conflict = await context.store.create({
       order,
-      log: [entry],
+      log: [logEntry],
       sealedInput,
       sealedItems,
       reservation,
@@ -31,12 +31,12 @@ export async function requestOrder(context: OrdersContext, request: OrderRequest
       context.advance(order);
       return { kind: 'accepted', order };
     }
-    // Other orders have reserved the rest of a budget meanwhile.
+    // Other orders have reserved the rest of a budget in the meantime.
     if (conflict.conflictingOrderId === undefined) continue;
     const conflictingOrder = await context.store.load(conflict.conflictingOrderId, 'system');
     if (conflictingOrder?.deliveryId === request.deliveryId)
       return { kind: 'accepted', order: conflictingOrder };
-    // An order that was closed meanwhile no longer conflicts.
+    // An order that was closed in the meantime no longer conflicts.
     if (conflictingOrder !== undefined && isOpen(conflictingOrder.state))
       return { kind: 'already_open', order: conflictingOrder };
   }

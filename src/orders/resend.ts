@@ -16,7 +16,7 @@ export type ResendDecision =
       readonly kind: 'resend';
       readonly afterMs: number;
       readonly retryReason: RetryReason;
-      /** True: the request may have been carried out, but a repeat is harmless. Omitted: it provably wasn't. */
+      /** The request may have been carried out, but a repeat is harmless. */
       readonly inDoubt?: boolean;
     }
   | { readonly kind: 'final'; readonly outcome: 'FAILED' | 'UNKNOWN' };
@@ -24,7 +24,7 @@ export type ResendDecision =
 /**
  * Decides whether a request is retried automatically after an error. A paid task is retried only if the service
  * provably didn't carry it out. Pure. For retries by a person, see `retry-button.ts`.
- * @param attempts attempts so far, including this one
+ * @param attempts attempts so far, including the failed one
  * @param mayBeDone whether the request may have been carried out
  */
 export function decideResend(
@@ -68,7 +68,7 @@ export function decideResend(
 const FAILED: ResendDecision = { kind: 'final', outcome: 'FAILED' };
 const UNKNOWN: ResendDecision = { kind: 'final', outcome: 'UNKNOWN' };
 
-/** For an item whose request wasn't sent, so a retry is safe. */
+/** For an item whose request wasn't sent. A retry is safe. */
 function resendUnsent(attempts: number, retryReason: RetryReason): ResendDecision {
   return attempts > MAX_RETRIES ? FAILED : { kind: 'resend', afterMs: getDelayMs(attempts), retryReason };
 }

@@ -4,7 +4,7 @@ import type { OrdersContext } from './context.ts';
 import type { Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
 
-/** Call this before opening the form for the reason. */
+/** Call this before opening the form that asks for the reason. */
 export async function checkCanResolve(
   context: OrdersContext,
   order: Order,

@@ -1,14 +1,14 @@
 import { MINUTE_MS } from '../lib/duration.ts';
-import { ANNOUNCEMENT_MS } from '../mandates/acting.ts';
+import { ANNOUNCEMENT_PERIOD_MS } from '../mandates/acting.ts';
 import { endMandatesAfterRestore } from '../mandates/life.ts';
 import { type ChangeDecision, changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { computeDeadlines } from './deadlines.ts';
-import { isWaitingForChosenTime, type Order, type OrderEvent } from './order.ts';
+import { isWaitingForSendTime, type Order, type OrderEvent } from './order.ts';
 
 /**
  * Detects that the database has lost commits, because a backup was restored, a standby was promoted, or a disk lost
- * confirmed writes. Orders that look unsent may then have been carried out, and only a person can find out.
+ * confirmed writes. Orders that look unsent may then have been carried out, and only a person can check.
  */
 
 export interface HeartbeatReading {
@@ -58,31 +58,31 @@ export interface Heartbeat {
   verify(reading: HeartbeatReading): Promise<void>;
   /** Blocks claims and sending until the server is verified. */
   suspend(): void;
-  /** @param listener called when a connection leads to another server, where orders aren't sent until it is verified */
-  onOtherServer(listener: () => void): void;
+  /** @param listener called when a connection leads to another server, which must be verified before orders are sent */
+  onUnverifiedServer(listener: () => void): void;
 }
 
 export interface GuardContext extends OrdersContext {
   readonly heartbeat: Heartbeat;
-  /** Unique per start of a process. */
+  /** Different after each start of the process. */
   readonly processId: string;
   /** Default {@link BEAT_MS}. */
   readonly beatMs?: number;
   /** Default {@link OTHER_PROCESSES_CHECK_MS}. */
-  readonly otherProcessesMs?: number;
+  readonly otherProcessesCheckMs?: number;
 }
 
 const BEAT_MS = 15_000;
-/** A process whose heartbeats fail stops sending orders sooner than this. */
+/** A process whose heartbeats fail stops sending orders within this time. */
 const MAX_SILENCE_MS = 4 * BEAT_MS;
 const RETRY_MS = 1_000;
 /**
- * After a server restart, another process may have seen later commits than this one. It notices the loss of commits
- * within this time, because every process uses the database every few seconds.
+ * After a server restart, another process may have seen later commits than this one. The other process notices the loss
+ * of commits within this time, because every process uses the database every few seconds.
  */
 const OTHER_PROCESSES_CHECK_MS = 10_000;
 /** Attempts to record a clean stop. */
-const MAX_FINAL_TRIES = 5;
+const MAX_CLEAN_STOP_ATTEMPTS = 5;
 /** If no bot ran for this long, the stored states of orders in progress aren't trusted. */
 const MAX_DOWNTIME_MS = 15 * MINUTE_MS;
 
@@ -108,7 +108,7 @@ interface RestoreSign {
   /** For the log. */
   readonly why: string;
   /** Whether bots may have sent orders from another copy of the database since the last heartbeat. */
-  readonly isCopy: boolean;
+  readonly mayHaveOtherCopy: boolean;
 }
 
 /** Finds a sign that the database was restored while no bot ran. */
@@ -118,28 +118,28 @@ export function findRestoreSign(
 ): RestoreSign | undefined {
   if (last === undefined) return undefined;
   if (last.database !== database)
-    return { why: 'another database, or a server that was promoted', isCopy: true };
-  if (!last.isOriginal) return { why: 'the heartbeat was loaded from a dump', isCopy: true };
+    return { why: 'another database, or a server that was promoted', mayHaveOtherCopy: true };
+  if (!last.isOriginal) return { why: 'the heartbeat was loaded from a dump', mayHaveOtherCopy: true };
   if (now.getTime() - last.seenAt.getTime() > MAX_DOWNTIME_MS)
-    return { why: 'no bot was running for a long time', isCopy: false };
-  // A restored data folder looks the same as a machine that lost power.
+    return { why: 'no bot was running for a long time', mayHaveOtherCopy: false };
+  // A restored data folder can't be told apart from a server that lost power.
   if (last.activeProcesses.length > 0 && last.server !== server)
-    return { why: 'the server was started after a bot was killed', isCopy: false };
+    return { why: 'the server was started after a bot was killed', mayHaveOtherCopy: false };
   return undefined;
 }
 
 /** Finds a sign that the database lacks commits that this process has seen. Returns a text for the log. */
 export function findRewindSign(
-  known: KnownDatabase,
+  knownDatabase: KnownDatabase,
   { database, isBehind, last }: HeartbeatReading,
 ): string | undefined {
-  if (database !== known.database) return 'another database, or a server that was promoted';
+  if (database !== knownDatabase.database) return 'another database, or a server that was promoted';
   if (isBehind) return 'the server lost commits';
-  if (last === undefined || last.count < known.count) return 'the heartbeat went back';
+  if (last === undefined || last.count < knownDatabase.count) return 'the heartbeat went back';
   return last.isOriginal ? undefined : 'the heartbeat was loaded from a dump';
 }
 
-/** Call this after the orders are marked, so that a process that starts in between finds the same sign. */
+/** Called after the orders are marked. A process that starts before this write finds the same sign. */
 async function writeAndVerify(
   deps: GuardContext,
   reading: HeartbeatReading,
@@ -154,28 +154,30 @@ async function writeAndVerify(
 /** @param completeUntil when the database was last known to be complete; undefined if that is unknown */
 async function invalidateUnsent(
   deps: GuardContext,
-  { why, isCopy }: RestoreSign,
+  { why, mayHaveOtherCopy }: RestoreSign,
   completeUntil: Date | undefined,
 ): Promise<void> {
   const now = deps.now();
   // Orders that became due after the last heartbeat weren't sent, because nothing is claimed without heartbeats. Still,
   // they need a new approval, because the database may be an old copy of the data folder.
   const trustedUntil =
-    isCopy || completeUntil === undefined ? now : new Date(completeUntil.getTime() + MAX_SILENCE_MS);
+    mayHaveOtherCopy || completeUntil === undefined
+      ? now
+      : new Date(completeUntil.getTime() + MAX_SILENCE_MS);
   for (const orderId of await deps.store.listInProgressIds()) {
     const outcome = await changeOrder(deps, orderId, (order) => decideInvalidation(order, now, trustedUntil));
     if (outcome.ok) deps.log.warn({ orderId, why }, 'order not sent: it may have been sent before');
   }
-  // A mandate's order is announced this long before it is sent. If less time was lost, the database still has every
-  // mandate's order that was sent.
-  if (completeUntil === undefined || now.getTime() - completeUntil.getTime() >= ANNOUNCEMENT_MS)
+  // A mandate's order is announced `ANNOUNCEMENT_MS` before it is sent. If less time was lost, the database still has
+  // every mandate's order that was sent.
+  if (completeUntil === undefined || now.getTime() - completeUntil.getTime() >= ANNOUNCEMENT_PERIOD_MS)
     await endMandatesAfterRestore(deps);
 }
 
 /** @param trustedUntil orders that became due later weren't sent */
 export function decideInvalidation(order: Order, now: Date, trustedUntil: Date): ChangeDecision {
   if (isScheduledAfter(order, now)) return { refusal: { code: 'not_due' } };
-  if (isWaitingForChosenTime(order) && isScheduledAfter(order, trustedUntil))
+  if (isWaitingForSendTime(order) && isScheduledAfter(order, trustedUntil))
     return { event: buildLateReopening(order, now) };
   return { event: { type: 'invalidated', summary: { code: 'database_restored' } } };
 }
@@ -218,51 +220,57 @@ export interface RunningHeartbeat {
  * there.
  */
 export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): RunningHeartbeat {
-  const { heartbeat, log, processId, beatMs = BEAT_MS, otherProcessesMs = OTHER_PROCESSES_CHECK_MS } = deps;
-  let known = initial;
+  const {
+    heartbeat,
+    log,
+    processId,
+    beatMs = BEAT_MS,
+    otherProcessesCheckMs = OTHER_PROCESSES_CHECK_MS,
+  } = deps;
+  let knownDatabase = initial;
   let isStopped = false;
   let isBeatRequested = false;
   let timer: NodeJS.Timeout | undefined;
   let runningBeat: Promise<void> | undefined;
-  let restart = { server: initial.server, seenAt: 0 };
-  const requireTimeForOtherProcesses = ({ server, last }: HeartbeatReading) => {
-    if (restart.server !== server) restart = { server, seenAt: performance.now() };
+  let lastRestart = { server: initial.server, seenAt: 0 };
+  const throwIfOtherProcessesNeedTime = ({ server, last }: HeartbeatReading) => {
+    if (lastRestart.server !== server) lastRestart = { server, seenAt: performance.now() };
     const isAlone = last?.activeProcesses.every((activeId) => activeId === processId) ?? true;
-    if (!isAlone && performance.now() - restart.seenAt < otherProcessesMs)
+    if (!isAlone && performance.now() - lastRestart.seenAt < otherProcessesCheckMs)
       throw new Error('the server restarted: other processes first check whether it lost commits');
   };
 
-  const beat = async (isLast: boolean) => {
+  const checkAndWriteHeartbeat = async (isLast: boolean) => {
     const reading = await heartbeat.read();
-    const why = findRewindSign(known, reading);
+    const why = findRewindSign(knownDatabase, reading);
     if (why !== undefined) {
       heartbeat.suspend();
       log.error({ why }, 'the database lost commits: orders that look unsent become unknown');
-      await invalidateUnsent(deps, { why, isCopy: true }, reading.last?.seenAt);
-    } else if (reading.server !== known.server) requireTimeForOtherProcesses(reading);
-    known = await writeAndVerify(deps, reading, isLast);
+      await invalidateUnsent(deps, { why, mayHaveOtherCopy: true }, reading.last?.seenAt);
+    } else if (reading.server !== knownDatabase.server) throwIfOtherProcessesNeedTime(reading);
+    knownDatabase = await writeAndVerify(deps, reading, isLast);
   };
 
-  const beatAndContinue = async () => {
+  const beatAndReschedule = async () => {
     let waitMs = beatMs;
     isBeatRequested = false;
-    await beat(false).catch((err: unknown) => {
+    await checkAndWriteHeartbeat(false).catch((err: unknown) => {
       waitMs = RETRY_MS;
-      log.warn({ err }, 'saving the heartbeat failed');
+      log.warn({ err }, 'failed to save the heartbeat');
     });
     runningBeat = undefined;
-    if (!isStopped) timer = setTimeout(begin, isBeatRequested ? 0 : waitMs);
+    if (!isStopped) timer = setTimeout(beatNow, isBeatRequested ? 0 : waitMs);
   };
-  const begin = () => {
+  const beatNow = () => {
     clearTimeout(timer);
     isBeatRequested = true;
-    runningBeat ??= beatAndContinue();
+    runningBeat ??= beatAndReschedule();
   };
 
-  heartbeat.onOtherServer(() => {
-    if (!isStopped) begin();
+  heartbeat.onUnverifiedServer(() => {
+    if (!isStopped) beatNow();
   });
-  timer = setTimeout(begin, beatMs);
+  timer = setTimeout(beatNow, beatMs);
   const stop = () => {
     isStopped = true;
     clearTimeout(timer);
@@ -272,12 +280,12 @@ export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): Runn
     async stopCleanly() {
       stop();
       await runningBeat;
-      // Another process that stops at the same time may write a heartbeat in between.
-      for (let tries = 1; ; tries += 1) {
+      // Another process that stops at the same time may write its heartbeat between this one's read and write.
+      for (let attempt = 1; ; attempt += 1) {
         try {
-          return await beat(true);
+          return await checkAndWriteHeartbeat(true);
         } catch (error) {
-          if (tries === MAX_FINAL_TRIES) throw error;
+          if (attempt === MAX_CLEAN_STOP_ATTEMPTS) throw error;
         }
       }
     },

@@ -16,13 +16,13 @@ import {
 import type { EarlierFinding, Refusal } from './refusal.ts';
 import type { OrderRequest } from './request-context.ts';
 import { type RequestOutcome, requestOrder } from './request-order.ts';
-import { findTask } from './tasks.ts';
+import { getOrderTask } from './tasks.ts';
 
 export type RetryOutcome =
   | RequestOutcome
   /** The order's secret was deleted, so the person must enter it again. */
   | { readonly kind: 'needs_secret'; readonly order: Order }
-  /** The order is a bulk order, so these rows need a new plan. */
+  /** The rows of a bulk order need a new plan. */
   | { readonly kind: 'needs_plan'; readonly order: Order; readonly rows: readonly BulkRow[] };
 
 /** The re-entered secret, or the plan of failed rows. */
@@ -48,9 +48,10 @@ export async function retryOrder(
   const findings = await loadEarlierFindings(deps.store.load, order, findRetryableItems(order));
   const decision = decideNamesToRetry(order, findings);
   if ('refusal' in decision) return { kind: 'refused', refusal: decision.refusal };
-  const { failed: failedNames } = decision;
+  const { failedNames } = decision;
   if (retryInput === undefined) {
-    if (order.bulk !== undefined) return { kind: 'needs_plan', order, rows: findRows(order, failedNames) };
+    if (order.bulk !== undefined)
+      return { kind: 'needs_plan', order, rows: buildBulkRows(order, failedNames) };
     if (hasSecretInput(order)) return { kind: 'needs_secret', order };
   }
   const account = await deps.findAccount(order.account.id);
@@ -65,12 +66,12 @@ export async function retryOrder(
   if (
     retryInput !== undefined &&
     order.bulk === undefined &&
-    !isForSameNames(order, retryInput, failedNames)
+    !isForFailedNames(order, retryInput, failedNames)
   ) {
     return requestOrder(deps, { ...request, ...retryInput });
   }
   const content = retryInput ?? {
-    input: findTask(order.task).restrictInput(order.input, failedNames),
+    input: getOrderTask(order.task).restrictInput(order.input, failedNames),
     secret: undefined,
     reason: order.reason,
     ownership: order.ownership,
@@ -93,7 +94,7 @@ async function checkRights(deps: OrdersContext, order: Order, userId: string): P
   const owner = getAccountOwner(order);
   if (owner === userId) return undefined;
   if (hasSecretInput(order)) return { code: 'secret_input_of', ownerId: owner };
-  return findTask(order.task).hasSecretResult ? { code: 'secret_answer_of', ownerId: owner } : undefined;
+  return getOrderTask(order.task).hasSecretResult ? { code: 'secret_answer_of', ownerId: owner } : undefined;
 }
 
 async function checkRetryable(deps: OrdersContext, order: Order): Promise<Refusal | undefined> {
@@ -101,20 +102,20 @@ async function checkRetryable(deps: OrdersContext, order: Order): Promise<Refusa
   if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
   if (!isRetryExpired(order, deps.now())) return undefined;
   // The card still has the button from before the deadline. An update removes it.
-  await deps.store.requestNotification(order.id, deps.now());
+  await deps.store.queueMessageUpdate(order.id, deps.now());
   return { code: 'retry_expired', days: RETRY_DAYS };
 }
 
-/** The failed names, except those that an earlier order has carried out after all. */
+/** Selects the failed names, except those that an earlier order has carried out after all. */
 export function decideNamesToRetry(
   order: Order,
   findings: readonly EarlierFinding[],
-): { readonly failed: readonly string[] } | { readonly refusal: Refusal } {
+): { readonly failedNames: readonly string[] } | { readonly refusal: Refusal } {
   const openFinding = findings.find(({ outcome }) => outcome === 'open');
   if (openFinding !== undefined) return { refusal: { code: 'earlier_order', finding: openFinding } };
   const doneNames = new Set(findings.map(({ name }) => name));
-  const failed = findRetryableItems(order).flatMap(({ name }) => (doneNames.has(name) ? [] : [name]));
-  return failed.length > 0 ? { failed } : { refusal: explainNothingToRetry(order) };
+  const failedNames = findRetryableItems(order).flatMap(({ name }) => (doneNames.has(name) ? [] : [name]));
+  return failedNames.length > 0 ? { failedNames } : { refusal: explainNothingToRetry(order) };
 }
 
 function explainNothingToRetry({ items }: Order): Refusal {
@@ -122,7 +123,7 @@ function explainNothingToRetry({ items }: Order): Refusal {
   return { code: isUnanswered ? 'retry_outcome_unknown' : 'retry_already_done' };
 }
 
-function findRows(order: Order, names: readonly string[]): BulkRow[] {
+function buildBulkRows(order: Order, names: readonly string[]): BulkRow[] {
   const selectedNames = new Set(names);
   return order.items
     .filter(({ name }) => selectedNames.has(name))
@@ -130,16 +131,16 @@ function findRows(order: Order, names: readonly string[]): BulkRow[] {
 }
 
 /** Whether the entered input is for the failed names and the order's account. */
-export function isForSameNames(
+export function isForFailedNames(
   order: Order,
   retryInput: RetryInput,
   failedNames: readonly string[],
 ): boolean {
-  const checked = findTask(order.task).check(retryInput.input);
+  const checkedInput = getOrderTask(order.task).check(retryInput.input);
   return (
-    checked.ok &&
+    checkedInput.ok &&
     retryInput.account?.id === order.account.id &&
-    checked.names.length === failedNames.length &&
-    checked.names.every((name) => failedNames.includes(name))
+    checkedInput.names.length === failedNames.length &&
+    checkedInput.names.every((name) => failedNames.includes(name))
   );
 }

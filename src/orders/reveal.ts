@@ -10,13 +10,13 @@ export type RevealOutcome =
       readonly kind: 'revealed';
       readonly secret: Secret;
       readonly order: Order;
-      /** Call this if the secret couldn't be shown. Until it expires, the requester can then try again. */
+      /** Call this if the secret couldn't be shown. The requester can then try again until the secret expires. */
       readonly restore: () => Promise<void>;
     }
   | {
       readonly kind: 'refused';
       readonly refusal: Refusal;
-      /** For the log, if the secret can't be decrypted. */
+      /** The error to log if the secret can't be decrypted. */
       readonly err?: VaultError;
     };
 
@@ -31,14 +31,14 @@ export async function revealSecret(
   if (order === undefined) return refuse({ code: 'no_such_order' });
   if (order.requesterId !== userId) return refuse({ code: 'not_the_requester', action: 'reveal' });
   const item = order.items.find((candidate) => candidate.result?.hasSecret === true);
-  const sealed = item && (await deps.store.takeRevealableSecret(orderId, item.n, deps.now()));
-  if (item === undefined || sealed === undefined) return refuse({ code: 'nothing_to_reveal' });
-  if (sealed === 'gone') return refuse({ code: 'secret_expired' });
-  const restore = () => deps.store.restoreRevealableSecret(orderId, item.n, sealed);
+  const sealedSecret = item && (await deps.store.takeRevealableSecret(orderId, item.n, deps.now()));
+  if (item === undefined || sealedSecret === undefined) return refuse({ code: 'nothing_to_reveal' });
+  if (sealedSecret === 'gone') return refuse({ code: 'secret_expired' });
+  const restore = () => deps.store.restoreRevealableSecret(orderId, item.n, sealedSecret);
   try {
     return {
       kind: 'revealed',
-      secret: deps.vault.open(sealed, buildResultAssociatedData(order, item.n)),
+      secret: deps.vault.open(sealedSecret, buildResultAssociatedData(order, item.n)),
       order,
       restore,
     };

@@ -19,19 +19,21 @@ const SALT_HEX_LENGTH = 2 * SALT_BYTES;
 
 export function saltSecret(secret: Secret): SaltedSecret {
   const saltedSecret = new Secret(randomBytes(SALT_BYTES).toString('hex') + secret.reveal());
-  return { saltedSecret, hash: hashSalted(saltedSecret) };
+  return { saltedSecret, hash: hashSaltedSecret(saltedSecret) };
 }
 
 /** @returns undefined if the secret doesn't match the hash */
-export function verifyAndUnsaltSecret(salted: Secret, hash: string): Secret | undefined {
-  return hashSalted(salted) === hash ? new Secret(salted.reveal().slice(SALT_HEX_LENGTH)) : undefined;
+export function verifyAndUnsaltSecret(saltedSecret: Secret, hash: string): Secret | undefined {
+  return hashSaltedSecret(saltedSecret) === hash
+    ? new Secret(saltedSecret.reveal().slice(SALT_HEX_LENGTH))
+    : undefined;
 }
 
-function hashSalted(salted: Secret): string {
-  return `sha256:${createHash('sha256').update(salted.reveal()).digest('hex')}`;
+function hashSaltedSecret(saltedSecret: Secret): string {
+  return `sha256:${createHash('sha256').update(saltedSecret.reveal()).digest('hex')}`;
 }
 
-/** The encrypted secrets of an order. The maps are keyed by item number. */
+/** The encrypted secrets of an order and their hashes. The maps are keyed by item number. */
 export interface OrderSecrets {
   readonly inputHash: string | undefined;
   readonly sealedInput: SealedSecret | undefined;
@@ -40,23 +42,25 @@ export interface OrderSecrets {
 }
 
 export const NO_SECRETS: OrderSecrets = {
-  ...{ inputHash: undefined, sealedInput: undefined },
-  ...{ itemHashes: new Map(), sealedItems: new Map() },
+  inputHash: undefined,
+  sealedInput: undefined,
+  itemHashes: new Map(),
+  sealedItems: new Map(),
 };
 
 export function sealSecrets(
   vault: Vault,
-  order: OrderIdentity & { readonly items: readonly SealableItem[] },
+  order: SealableOrder & { readonly items: readonly SealableItem[] },
   { secret, bulk }: { readonly secret: Secret | undefined; readonly bulk?: BulkRequest },
 ): OrderSecrets {
-  const input = secret && saltSecret(secret);
+  const saltedInput = secret && saltSecret(secret);
   const itemSecrets = order.items.flatMap((item, index) => {
     const rowSecret = bulk?.rows[index]?.secret;
     return rowSecret === undefined ? [] : [{ item, ...saltSecret(rowSecret) }];
   });
   return {
-    inputHash: input?.hash,
-    sealedInput: input && vault.seal(input.saltedSecret, buildInputAssociatedData(order)),
+    inputHash: saltedInput?.hash,
+    sealedInput: saltedInput && vault.seal(saltedInput.saltedSecret, buildInputAssociatedData(order)),
     itemHashes: new Map(itemSecrets.map(({ item, hash }) => [item.n, hash])),
     sealedItems: new Map(
       itemSecrets.map(({ item, saltedSecret }) => [
@@ -67,18 +71,18 @@ export function sealSecrets(
   };
 }
 
-/** Part of the associated data of each encrypted value of an order. */
-type OrderIdentity = { readonly id: string; readonly requesterId: string };
+/** The fields of an order that its secrets' associated data contains. */
+type SealableOrder = { readonly id: string; readonly requesterId: string };
 type SealableItem = Pick<OrderItem, 'n' | 'name'>;
 
-export function buildInputAssociatedData(order: OrderIdentity): readonly string[] {
+export function buildInputAssociatedData(order: SealableOrder): readonly string[] {
   return ['order-input', order.id, order.requesterId];
 }
 
-export function buildItemInputAssociatedData(order: OrderIdentity, item: SealableItem): readonly string[] {
+export function buildItemInputAssociatedData(order: SealableOrder, item: SealableItem): readonly string[] {
   return ['order-item-input', order.id, String(item.n), item.name, order.requesterId];
 }
 
-export function buildResultAssociatedData(order: OrderIdentity, n: number): readonly string[] {
+export function buildResultAssociatedData(order: SealableOrder, n: number): readonly string[] {
   return ['order-result', order.id, String(n), order.requesterId];
 }

@@ -11,7 +11,7 @@ export interface EnteredTime {
 }
 
 export interface Schedule {
-  readonly at: Date;
+  readonly sendAt: Date;
   /** The clocks are set back, so the local time occurs twice. The first is used. */
   readonly occursTwice: boolean;
 }
@@ -36,38 +36,45 @@ export function isSchedulable(task: OrderTaskName): boolean {
   return task !== 'authcode' && task !== 'mandate';
 }
 
-export function readSchedule(
+export function parseSchedule(
   { text, timeZone }: EnteredTime,
   task: OrderTaskName,
   now: Date,
 ): Schedule | ScheduleIssue {
   if (!isSchedulable(task)) return 'not_for_task';
-  const localTime = readLocalTime(text);
+  const localTime = parseLocalTime(text);
   if (localTime === undefined) return 'unreadable';
   if (timeZone === undefined) return 'time_zone_unknown';
   const schedule = resolveSchedule(localTime, timeZone);
   if (typeof schedule === 'string') return schedule;
-  const leadMs = schedule.at.getTime() - now.getTime();
+  const leadMs = schedule.sendAt.getTime() - now.getTime();
   if (leadMs <= 0) return 'past';
   if (leadMs < MIN_LEAD_MS) return 'too_soon';
   return leadMs > MAX_LEAD_MS ? 'too_late' : schedule;
 }
 
 /** Parses `2026-12-06 02:00` as if it were in UTC. */
-function readLocalTime(text: string): Date | undefined {
+function parseLocalTime(text: string): Date | undefined {
   const [, day = '', hour = '', minute = ''] =
     /^(\d{4}-\d{2}-\d{2})[ T]+(\d{1,2}):(\d{2})$/.exec(text.trim()) ?? [];
   const isTime = hour !== '' && Number(hour) < 24 && Number(minute) < 60;
   return isTime && isCalendarDay(day) ? new Date(`${day}T${hour.padStart(2, '0')}:${minute}:00Z`) : undefined;
 }
 
-function resolveSchedule(local: Date, timeZone: string): Schedule | ScheduleIssue {
+function resolveSchedule(localTime: Date, timeZone: string): Schedule | ScheduleIssue {
   try {
-    const at = resolveLocalTime(local, timeZone);
-    if (toLocalTime(at, timeZone).getTime() !== local.getTime()) return 'no_such_time';
-    const later = new Date(at.getTime() + MAX_CLOCK_CHANGE_MS);
-    const next = new Date(local.getTime() - toLocalTime(later, timeZone).getTime() + later.getTime());
-    return { at, occursTwice: next > at && toLocalTime(next, timeZone).getTime() === local.getTime() };
+    const sendAt = resolveLocalTime(localTime, timeZone);
+    if (toLocalTime(sendAt, timeZone).getTime() !== localTime.getTime()) return 'no_such_time';
+    const afterClockChange = new Date(sendAt.getTime() + MAX_CLOCK_CHANGE_MS);
+    const secondOccurrence = new Date(
+      localTime.getTime() - toLocalTime(afterClockChange, timeZone).getTime() + afterClockChange.getTime(),
+    );
+    return {
+      sendAt,
+      occursTwice:
+        secondOccurrence > sendAt &&
+        toLocalTime(secondOccurrence, timeZone).getTime() === localTime.getTime(),
+    };
   } catch (error) {
     if (error instanceof RangeError) return 'time_zone_unknown';
     throw error;

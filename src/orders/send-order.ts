@@ -14,8 +14,8 @@ import {
 } from './change-order.ts';
 import {
   findChangedParts,
-  isSameRequest,
-  loadContradiction,
+  hasSameRequest,
+  loadContradictionEvent,
   StatementChangedError,
 } from './check-statement.ts';
 import {
@@ -28,13 +28,13 @@ import {
   warnUnknownMembership,
 } from './claim-order.ts';
 import type { SendingContext } from './context.ts';
-import { buildMandateHold, decideWave, isDue } from './decide-sending.ts';
-import { buildResult, getFailedAnswer, getFullAnswer, RetryRefusedError } from './item-result.ts';
+import { buildMandateHoldDecision, decideWave, isDue } from './decide-sending.ts';
+import { buildSuccessResult, getFailedAnswer, getFullAnswer, RetryRefusedError } from './item-result.ts';
 import { findWaitingItems, type ItemResult, type Order, type OrderItem } from './order.ts';
 import type { OrderCall, OrderTask } from './order-task.ts';
 import {
   buildErrorOutcome,
-  buildLostRequest,
+  buildLostRequestEvent,
   buildOutcomeEvent,
   type RequestProgress,
   type SendOutcome,
@@ -46,22 +46,22 @@ import { transition } from './state-machine.ts';
 import type { Statement, StatementItem } from './statement-shape.ts';
 import { stopEarlierNames } from './stop.ts';
 import type { RetryReason, StatementPart } from './summary.ts';
-import { findTask } from './tasks.ts';
+import { getOrderTask } from './tasks.ts';
 
 /**
  * The longest delay between marking an item as sent and sending its request. It is shorter than the lease, because a
  * person may settle the order once the lease has ended.
  */
 export const MAX_SEND_DELAY_MS = LEASE_MS / 4;
-const RENEWALS_PER_LEASE = 4;
-const PARALLEL_ITEMS = 4;
+const HEARTBEATS_PER_LEASE = 4;
+const MAX_PARALLEL_ITEMS = 4;
 const SECRET_TTL_MS = HOUR_MS;
 
 interface SendJob extends ClaimedOrder {
   readonly context: SendingContext;
   readonly task: OrderTask;
   /** The order after this worker's last change. */
-  latest: Order;
+  latestOrder: Order;
   /** The latest change, started or done. Items are sent in parallel, but changes are committed one after another. */
   lastChange: Promise<unknown>;
 }
@@ -69,22 +69,22 @@ interface SendJob extends ClaimedOrder {
 /**
  * Claims an approved order, sends one request per item, and commits each outcome. At shutdown, running requests are
  * aborted, and their items become `UNKNOWN`.
- * @param snapshot the order as just read
+ * @param snapshot the order as it was just loaded
  */
 export async function sendOrder(context: SendingContext, snapshot: Order): Promise<void> {
   const claimed = await claimOrder(context, snapshot);
   if (claimed === undefined) return;
   const { order, workerId } = claimed;
   const { leaseMs, store, log } = context;
-  const task = findTask(order.task);
-  const job: SendJob = { ...claimed, context, task, latest: order, lastChange: Promise.resolve() };
+  const task = getOrderTask(order.task);
+  const job: SendJob = { ...claimed, context, task, latestOrder: order, lastChange: Promise.resolve() };
   const heartbeat = setInterval(() => {
     store
       .extendLease(order.id, workerId, leaseMs)
       .catch((err: unknown) =>
         log.warn({ err, orderId: order.id }, 'extending the lease of an order failed'),
       );
-  }, leaseMs / RENEWALS_PER_LEASE);
+  }, leaseMs / HEARTBEATS_PER_LEASE);
   try {
     await sendItems(job);
     await releaseClaim(job);
@@ -94,13 +94,13 @@ export async function sendOrder(context: SendingContext, snapshot: Order): Promi
 }
 
 async function sendItems(job: SendJob): Promise<void> {
-  const { order, prepared, context } = job;
+  const { order, preparation, context } = job;
   const { account } = order;
   const dueItems = findDueItems(job, order);
-  switch (prepared.kind) {
+  switch (preparation.kind) {
     case 'failed':
       context.log.error(
-        { err: prepared.error, orderId: order.id },
+        { err: preparation.error, orderId: order.id },
         'preparing the requests of an order failed',
       );
       for (const item of dueItems) {
@@ -111,14 +111,16 @@ async function sendItems(job: SendJob): Promise<void> {
           sentItem: undefined,
           mayBeDone: false,
         };
-        await commitOutcome(job, item, buildErrorOutcome(prepared.error, progress, context.now()));
+        await commitOutcome(job, item, buildErrorOutcome(preparation.error, progress, context.now()));
       }
       return;
     case 'account_gone':
       await changeUntilCommitted(job, { type: 'stopped', summary: summarizeMissingAccount(order) });
       return;
     case 'ready':
-      return order.bulk === undefined ? sendInParallel(job, prepared, dueItems) : sendWaves(job, prepared);
+      return order.bulk === undefined
+        ? sendInParallel(job, preparation, dueItems)
+        : sendWaves(job, preparation);
   }
 }
 
@@ -134,31 +136,31 @@ async function sendInParallel(
   const remainingItems = items.values();
   const sendNextItems = async () => {
     for (const item of remainingItems) {
-      if (job.context.sendingSignal.aborted || findPauseReason(job.latest) !== undefined) return;
+      if (job.context.sendingSignal.aborted || findPauseReason(job.latestOrder) !== undefined) return;
       if (!(await checkMembersOrStop(job))) return;
       await sendItem(job, item, prepared);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, items.length) }, sendNextItems));
+  await Promise.all(Array.from({ length: Math.min(MAX_PARALLEL_ITEMS, items.length) }, sendNextItems));
 }
 
 /** Sends wave after wave until all items are sent, the rest must wait, or a person is needed. */
 async function sendWaves(job: SendJob, prepared: ReadyRequests): Promise<void> {
   while (!job.context.sendingSignal.aborted) {
-    const dueItems = findDueItems(job, job.latest);
+    const dueItems = findDueItems(job, job.latestOrder);
     if (!(await checkWaveOrStop(job)) || dueItems.length === 0 || !(await checkStatementOrStop(job))) return;
-    const { version } = job.latest;
+    const { version } = job.latestOrder;
     await sendInParallel(job, prepared, dueItems);
     // Nothing could be sent, for example because Slack can't look up a person. Another claim will try again.
-    if (job.latest.version === version) return;
+    if (job.latestOrder.version === version) return;
   }
 }
 
-/** Pauses or stops the order if the next wave may not be sent. @returns whether the wave may be sent */
+/** Pauses or stops the order if the next wave must not be sent. @returns whether the wave can be sent */
 async function checkWaveOrStop(job: SendJob): Promise<boolean> {
   const { context, workerId } = job;
   const pauseEndsAt = await retryUntilSuccessful(context, () => computePauseEnd(context));
-  if (decideWave(job.latest, pauseEndsAt, workerId) === undefined) return true;
+  if (decideWave(job.latestOrder, pauseEndsAt, workerId) === undefined) return true;
   await changeUntilCommitted(job, (current) => {
     const decision = decideWave(current, pauseEndsAt, workerId);
     return decision?.kind === 'end' ? decision.event : undefined;
@@ -169,7 +171,7 @@ async function checkWaveOrStop(job: SendJob): Promise<boolean> {
 /** Stops a bulk order if its rows no longer match its statement. @returns whether the rows match */
 async function checkStatementOrStop(job: SendJob): Promise<boolean> {
   const { context } = job;
-  const changedParts = await retryUntilSuccessful(context, () => loadChangesSinceClaim(job));
+  const changedParts = await retryUntilSuccessful(context, () => loadPartsChangedSinceClaim(job));
   if (changedParts === undefined) return true;
   await changeUntilCommitted(job, {
     type: 'stopped',
@@ -178,14 +180,14 @@ async function checkStatementOrStop(job: SendJob): Promise<boolean> {
   return false;
 }
 
-/** The parts of the order's rows that have changed since the claim; undefined if none. */
-async function loadChangesSinceClaim({
+/** @returns the parts of the statement that the order's rows no longer match; undefined if none */
+async function loadPartsChangedSinceClaim({
   context,
   order,
 }: SendJob): Promise<readonly StatementPart[] | undefined> {
   const { store, serviceEndpoints } = context;
   const current = await store.load(order.id, 'system');
-  if (current === undefined || isSameRequest(current, order)) return undefined;
+  if (current === undefined || hasSameRequest(current, order)) return undefined;
   return findChangedParts(current, await store.loadHistory(order.id, 'system'), serviceEndpoints);
 }
 
@@ -196,10 +198,11 @@ async function loadChangesSinceClaim({
  */
 async function checkMembersOrStop(job: SendJob): Promise<boolean> {
   const { context, order, people } = job;
-  const members = await checkMembers(context.directory, people);
-  if (members.kind === 'unknown') warnUnknownMembership(context.log, order.id, members.userId);
-  if (members.kind === 'left') await changeUntilCommitted(job, { type: 'stopped', summary: members.summary });
-  return members.kind === 'members';
+  const membership = await checkMembers(context.directory, people);
+  if (membership.kind === 'unknown') warnUnknownMembership(context.log, order.id, membership.userId);
+  if (membership.kind === 'left')
+    await changeUntilCommitted(job, { type: 'stopped', summary: membership.summary });
+  return membership.kind === 'members';
 }
 
 async function sendItem(job: SendJob, item: OrderItem, prepared: ReadyRequests): Promise<void> {
@@ -211,10 +214,10 @@ async function sendItem(job: SendJob, item: OrderItem, prepared: ReadyRequests):
   if (outcome.isAccepted === true) await job.context.recordAcceptedCredential(job.order.account.id);
 }
 
-/** The outcome of one request, with the parts of the answer to store. */
-interface Outcome extends SendOutcome {
+/** The outcome of one request, with the parts of the answer that are stored separately. */
+interface SendOutcomeWithAnswer extends SendOutcome {
   /** The service's answer, readable or not. */
-  readonly response?: unknown;
+  readonly rawAnswer?: unknown;
   readonly secret?: Secret | undefined;
   /** The service has accepted the request. */
   readonly isAccepted?: true;
@@ -228,16 +231,16 @@ async function requestItem(
   job: SendJob,
   item: OrderItem,
   { client, statement, secrets }: ReadyRequests,
-): Promise<Outcome | undefined> {
+): Promise<SendOutcomeWithAnswer | undefined> {
   const { context, task, order } = job;
   let call: OrderCall | undefined;
   let sentItem: OrderItem | undefined;
   let mayBeDone = false;
   try {
     const { replyTo } = statement;
-    call = task.beginCall(client, {
-      ...{ item: findStatementItem(statement, item), secrets, replyTo, signal: context.sendingSignal },
-    });
+    const statementItem = findStatementItem(statement, item);
+    const signal = context.sendingSignal;
+    call = task.beginCall(client, { item: statementItem, secrets, replyTo, signal });
     await call.sign();
     const firstMark = await markSending(job, item);
     if (firstMark === undefined) return undefined;
@@ -255,14 +258,14 @@ async function requestItem(
       answer = await call.send(secondMark.sendDeadline);
       if (answer.kind === 'session_ended') throw answer.refusal;
     }
-    const result = buildResult(answer, task);
+    const result = buildSuccessResult(answer, task);
     const event = { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result } as const;
     return {
       event,
       sentItem,
       isAccepted: true,
       secret: answer.output,
-      response: getFullAnswer(answer.envelope),
+      rawAnswer: getFullAnswer(answer.envelope),
     };
   } catch (error) {
     if (!(error instanceof ServiceError)) {
@@ -270,8 +273,8 @@ async function requestItem(
       context.log.error({ err: error, ...details }, 'sending an item’s request failed');
     }
     const progress: RequestProgress = { ...job, account: order.account, item, sentItem, mayBeDone };
-    const response = error instanceof ServiceError ? getFailedAnswer(error) : undefined;
-    return { ...buildErrorOutcome(error, progress, context.now()), response };
+    const rawAnswer = error instanceof ServiceError ? getFailedAnswer(error) : undefined;
+    return { ...buildErrorOutcome(error, progress, context.now()), rawAnswer };
   } finally {
     call?.end();
   }
@@ -290,7 +293,7 @@ interface SendingMark {
 
 /**
  * Commits that a request is about to be sent.
- * @param retryReason for a second request within a claim: why it is allowed
+ * @param retryReason why a second request within a claim is allowed; undefined for the first request
  * @returns undefined if the request must not be sent
  * @throws {StatementChangedError} if the rows no longer match the statement
  */
@@ -301,16 +304,17 @@ async function markSending(
 ): Promise<SendingMark | undefined> {
   const { context, order } = job;
   const { wallClock, maxSendDelayMs } = context;
-  // A bulk order's rows are read before each wave.
-  const changedParts = order.bulk === undefined ? await loadChangesSinceClaim(job) : undefined;
+  // The rows of a bulk order are checked before each wave.
+  const changedParts = order.bulk === undefined ? await loadPartsChangedSinceClaim(job) : undefined;
   if (changedParts !== undefined) throw new StatementChangedError(changedParts);
   // The clock is read first, because the process may be suspended during the commit.
-  const sendDeadline = { at: wallClock() + maxSendDelayMs, clock: wallClock };
-  const marked = await runInTurn(job, () =>
-    changeOrder(context, order.id, () => decideMark(job, item, retryReason), job.latest),
+  const sendDeadline = { epochMs: wallClock() + maxSendDelayMs, clock: wallClock };
+  const markOutcome = await runInTurn(job, () =>
+    changeOrder(context, order.id, () => decideMark(job, item, retryReason), job.latestOrder),
   );
-  if (marked.ok) return { sendDeadline, sentItem: marked.order.items.find(({ n }) => n === item.n) };
-  await handleMarkRefusal(job, marked.refusal);
+  if (markOutcome.ok)
+    return { sendDeadline, sentItem: markOutcome.order.items.find(({ n }) => n === item.n) };
+  await handleMarkRefusal(job, markOutcome.refusal);
   return undefined;
 }
 
@@ -321,15 +325,16 @@ async function decideMark(
   retryReason?: RetryReason,
 ): Promise<ChangeDecision> {
   const { context, order, workerId, mandateUse } = job;
-  // A mandate's order is sent with the mandate's approvals.
-  const guard = await context.signing.loadGuard(mandateUse?.signedMandate ?? order);
+  // A renewal under a mandate is sent with the mandate's approvals.
+  const guard = await context.signing.loadSendingGuard(mandateUse?.signedMandate ?? order);
   if (guard === undefined) return NOT_DUE;
   const amount = mandateUse?.reservation.items[0]?.amount;
   return {
     guard,
     event: {
       type: 'sending',
-      ...{ workerId, n },
+      workerId,
+      n,
       ...(retryReason === undefined ? {} : { retryReason }),
       ...(amount === undefined ? {} : { amount }),
     },
@@ -337,7 +342,7 @@ async function decideMark(
   };
 }
 
-/** Reasons that go away: the order is checked again later. */
+/** Reasons that may no longer apply when the order is checked again. */
 const TEMPORARY_HOLD_REASONS: ReadonlySet<HoldReason> = new Set<HoldReason>(['not_announced', 'day_full']);
 
 /**
@@ -350,10 +355,10 @@ async function handleMarkRefusal(job: SendJob, refusal: Refusal): Promise<void> 
   if (refusal.code === 'earlier_order') await stopEarlierNames(context, orderId);
   if (refusal.code === 'mandate_held' && !TEMPORARY_HOLD_REASONS.has(refusal.holdReason)) {
     await recordMandateHold(context, orderId, refusal.holdReason);
-    await commitChange(job, buildMandateHold(refusal.holdReason).event);
+    await commitChange(job, buildMandateHoldDecision(refusal.holdReason).event);
   }
   if (refusal.code === 'log_differs')
-    await commitChange(job, (current) => loadContradiction(context, current));
+    await commitChange(job, (current) => loadContradictionEvent(context, current));
   if (refusal.code === 'not_signed') {
     const differs = [...refusal.differences];
     context.log.error({ orderId, differs }, 'an order’s approvals lack required signatures');
@@ -364,45 +369,50 @@ async function handleMarkRefusal(job: SendJob, refusal: Refusal): Promise<void> 
 function reportOutcome(
   { context, task, order }: SendJob,
   { ctid }: OrderItem,
-  { event }: Outcome,
+  { event }: SendOutcomeWithAnswer,
   seconds: number,
 ): void {
-  const ended = event.type === 'answered' ? event.outcome : event.type;
-  context.recordDuration(task.name, ended, seconds);
+  const outcomeLabel = event.type === 'answered' ? event.outcome : event.type;
+  context.recordRequestDuration(task.name, outcomeLabel, seconds);
   // The answer's data can contain personal data, so it is stored only with the order.
   const { data: _data, ...result }: Partial<ItemResult> = event.type === 'answered' ? event.result : {};
   context.log.info(
-    { orderId: order.id, ctid, task: task.name, ended, result },
+    { orderId: order.id, ctid, task: task.name, ended: outcomeLabel, result },
     'request to the service ended',
   );
 }
 
-async function commitOutcome(job: SendJob, { n, ctid }: OrderItem, outcome: Outcome): Promise<void> {
+async function commitOutcome(
+  job: SendJob,
+  { n, ctid }: OrderItem,
+  outcome: SendOutcomeWithAnswer,
+): Promise<void> {
   const { context, order } = job;
-  const { response, secret } = outcome;
-  const revealable = secret && {
-    ...{ n, sealed: context.vault.seal(secret, buildResultAssociatedData(order, n)) },
+  const { rawAnswer, secret } = outcome;
+  const revealableSecret = secret && {
+    n,
+    sealed: context.vault.seal(secret, buildResultAssociatedData(order, n)),
     expiresAt: new Date(context.now().getTime() + SECRET_TTL_MS),
   };
   const extra = {
-    ...(response === undefined ? {} : { answer: { n, answer: response } }),
-    ...(revealable === undefined ? {} : { revealable }),
+    ...(rawAnswer === undefined ? {} : { answer: { n, answer: rawAnswer } }),
+    ...(revealableSecret === undefined ? {} : { revealableSecret }),
   };
   await retryUntilSuccessful(context, async () => {
-    const saved = await commitChange(job, (current) => buildOutcomeEvent(current, outcome), extra);
-    if (saved.order === undefined) await restoreLostOrder(job, outcome);
-    else if (saved.ok && buildOutcomeEvent(saved.before, outcome).type === 'invalidated')
+    const change = await commitChange(job, (current) => buildOutcomeEvent(current, outcome), extra);
+    if (change.order === undefined) await restoreLostOrder(job, outcome);
+    else if (change.ok && buildOutcomeEvent(change.previousOrder, outcome).type === 'invalidated')
       context.log.error({ orderId: order.id, ctid }, 'the database lost the record of a sent request');
   });
 }
 
 /** Recreates an order that the database has lost, from this worker's copy. */
-async function restoreLostOrder({ context, latest }: SendJob, outcome: SendOutcome): Promise<void> {
+async function restoreLostOrder({ context, latestOrder }: SendJob, outcome: SendOutcome): Promise<void> {
   const { event, sentItem, finalAnswer } = outcome;
-  const response = event.type === 'answered' ? event : finalAnswer;
-  if (sentItem === undefined || response === undefined) return;
-  const restored = transition(latest, buildLostRequest(response, sentItem), context.now());
-  const { id } = latest;
+  const knownAnswer = event.type === 'answered' ? event : finalAnswer;
+  if (sentItem === undefined || knownAnswer === undefined) return;
+  const restored = transition(latestOrder, buildLostRequestEvent(knownAnswer, sentItem), context.now());
+  const { id } = latestOrder;
   context.log.error({ orderId: id, ctid: sentItem.ctid }, 'the database lost a sent order');
   if (!restored.ok) return;
   const { order, log } = restored;
@@ -420,10 +430,10 @@ async function restoreLostOrder({ context, latest }: SendJob, outcome: SendOutco
   context.advance(order);
 }
 
-/** Ends the claim if items still wait for their `notBefore`, so that the order can be claimed again. */
+/** Ends the claim if items are still waiting for their `notBefore`, so that the order can be claimed again. */
 async function releaseClaim(job: SendJob): Promise<void> {
   // Only this worker schedules retries within its claim, so its copy of the order is up to date.
-  if (findWaitingItems(job.latest).length === 0) return;
+  if (findWaitingItems(job.latestOrder).length === 0) return;
   await commitChange(job, (order) =>
     order.claim?.workerId === job.workerId ? { type: 'released' } : undefined,
   );
@@ -431,37 +441,38 @@ async function releaseClaim(job: SendJob): Promise<void> {
 
 const NOT_DUE: ChangeDecision = { refusal: { code: 'not_due' } };
 
-/** Undefined changes nothing. */
+/** If undefined, nothing is changed. */
 type OptionalEvent = UnguardedEvent | undefined;
-type EventSource = UnguardedEvent | ((current: Order) => OptionalEvent | Promise<OptionalEvent>);
+type EventOrBuilder = UnguardedEvent | ((current: Order) => OptionalEvent | Promise<OptionalEvent>);
 
 /**
- * Commits an event. The order is read again only after a conflict. Every change renews the lease, so an item's request
- * has the full lease to get its answer.
+ * Commits an event. The order is loaded again only after a conflict. Every change renews the lease, so the service has
+ * the full lease to answer an item's request.
  */
 function commitChange(
   job: SendJob,
-  source: EventSource,
+  eventOrBuilder: EventOrBuilder,
   extra: EventDecision['extra'] = {},
 ): Promise<ChangeOutcome> {
   const { context } = job;
   const decide = async (current: Order): Promise<ChangeDecision> => {
-    const event = typeof source === 'function' ? await source(current) : source;
+    const event = typeof eventOrBuilder === 'function' ? await eventOrBuilder(current) : eventOrBuilder;
     return event === undefined ? NOT_DUE : { event, extra: { ...extra, leaseMs: context.leaseMs } };
   };
-  return runInTurn(job, () => changeOrder(context, job.order.id, decide, job.latest));
+  return runInTurn(job, () => changeOrder(context, job.order.id, decide, job.latestOrder));
 }
 
 async function runInTurn(job: SendJob, commit: () => Promise<ChangeOutcome>): Promise<ChangeOutcome> {
   const change = job.lastChange.then(commit);
   job.lastChange = change.catch(() => undefined);
   const outcome = await change;
-  if (outcome.order !== undefined && outcome.order.version > job.latest.version) job.latest = outcome.order;
+  if (outcome.order !== undefined && outcome.order.version > job.latestOrder.version)
+    job.latestOrder = outcome.order;
   return outcome;
 }
 
-function changeUntilCommitted(job: SendJob, event: EventSource): Promise<ChangeOutcome> {
-  return retryUntilSuccessful(job.context, () => commitChange(job, event));
+function changeUntilCommitted(job: SendJob, eventOrBuilder: EventOrBuilder): Promise<ChangeOutcome> {
+  return retryUntilSuccessful(job.context, () => commitChange(job, eventOrBuilder));
 }
 
 /**

@@ -3,14 +3,14 @@ import { isExcessApproved } from '../money/budget.ts';
 import { canBeSentNext, isPaused, resumeBulk } from './bulk/waves.ts';
 import {
   type Approval,
-  computeOutcome,
-  EVIDENCE,
+  computeOrderOutcome,
+  EVIDENCE_ACTOR,
   type EvaluatedApproval,
   findWaitingItems,
   type ItemResult,
   isFinal,
   isRequester,
-  isWaitingForChosenTime,
+  isWaitingForSendTime,
   ORDER_STATES,
   type Order,
   type OrderEvent,
@@ -22,7 +22,7 @@ import type { Refusal } from './refusal.ts';
 import type { ItemSummary } from './summary.ts';
 
 /**
- * The state machine of orders: which event is possible in which state, and the resulting order. Pure; the store commits
+ * The state machine of orders: which events are allowed in each state, and the resulting order. Pure; the store commits
  * the result by compare-and-swap on `version`. The table comes first, then a function for each event, then helpers.
  */
 
@@ -34,14 +34,14 @@ interface Success {
 
 export type Transition =
   | Success
-  /** The event isn't possible in this state, so nothing changes. */
+  /** The event isn't allowed in this state, so nothing changes. */
   | { readonly ok: false; readonly refusal: Refusal };
 
 type EventOf<Type extends OrderEvent['type']> = Extract<OrderEvent, { readonly type: Type }>;
 
 interface TransitionRule<Type extends OrderEvent['type']> {
   readonly from: readonly OrderState[];
-  /** @returns undefined if the event isn't possible for other reasons, such as the states of the items */
+  /** @returns undefined if the event isn't allowed for other reasons, such as the states of the items */
   readonly apply: (order: Order, event: EventOf<Type>, now: Date) => Transition | undefined;
 }
 
@@ -109,26 +109,26 @@ function applyConfirmed(order: Order, event: EventOf<'confirmed'>, now: Date): T
   );
 }
 
-/** A paused order keeps an approval even if more approvals are needed to resume the order. */
+/** An approval of a paused order is saved even if more approvals are needed to resume the order. */
 function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
   if (order.state === 'APPROVED' && !isPaused(order)) return undefined;
   if (hasExpired(order, now)) return EXPIRED_REFUSAL;
   // Approvers may click again, because a lapsed approval may have become valid again.
-  const previous = order.approvals.find((approval) => approval.userId === event.by);
-  const approvals = addApproval(order, event, now);
+  const previousApproval = order.approvals.find((approval) => approval.userId === event.by);
+  const approvals = addOrUpdateApproval(order, event, now);
   const { exceeded, admins } = event.budget;
   const validCount = approvals.filter(({ userId }) => event.validApprovers.includes(userId)).length;
   const hasEnoughApprovals = validCount >= order.approvalsRequired && event.progress.isApproved;
   const isFullyApproved = hasEnoughApprovals && (exceeded.length === 0 || admins.length > 0);
   // An admin who clicks again may agree to a new excess.
   const agreesToExcess =
-    admins.includes(event.by) && !isExcessApproved(exceeded, previous?.agreedExcess ?? []);
-  if (previous !== undefined && !isFullyApproved && !agreesToExcess && event.isRenewed !== true) {
+    admins.includes(event.by) && !isExcessApproved(exceeded, previousApproval?.agreedExcess ?? []);
+  if (previousApproval !== undefined && !isFullyApproved && !agreesToExcess && event.isReplacement !== true) {
     return refuse(hasEnoughApprovals ? { code: 'over_budget', exceeded } : { code: 'already_approved' });
   }
   if (isPaused(order) && isFullyApproved) return undefined;
   const logData = {
-    ...describeApprovals(order, approvals, event),
+    ...buildApprovalLogData(order, approvals, event),
     ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...(event.isImpactUnknown === true ? { isImpactUnknown: true as const } : {}),
     ...(isPaused(order) ? { waiting: findWaitingItems(order).length } : {}),
@@ -141,7 +141,7 @@ function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Tra
   );
 }
 
-function describeApprovals(
+function buildApprovalLogData(
   { approvalsRequired, statementHash }: Order,
   approvals: readonly Approval[],
   {
@@ -171,29 +171,32 @@ function describeApprovals(
 
 /**
  * If a person approves again, their approval keeps its position and time, but agrees to the excess that the card shows
- * now. A renewed approval also gets a new time.
+ * now. A replacement also gets a new time.
  */
-function addApproval(
+function addOrUpdateApproval(
   { approvals }: Order,
   event: EventOf<'approved' | 'emergency_approved' | 'resumed'>,
   now: Date,
 ): readonly Approval[] {
   const { by, agreedExcess } = event;
-  const isRenewed = event.type === 'approved' && event.isRenewed === true;
-  const signature = 'signed' in event ? event.signed : undefined;
-  const signed = signature && { signature: signature.signature, binding: signature.binding };
+  const isReplacement = event.type === 'approved' && event.isReplacement === true;
+  const loggedSignature = 'signed' in event ? event.signed : undefined;
+  const storedSignature = loggedSignature && {
+    signature: loggedSignature.signature,
+    binding: loggedSignature.binding,
+  };
   return approvals.some(({ userId }) => userId === by)
     ? approvals.map((approval) =>
         approval.userId === by
           ? {
               ...approval,
-              at: isRenewed ? now : approval.at,
+              at: isReplacement ? now : approval.at,
               agreedExcess,
-              signed: signed ?? approval.signed,
+              signed: storedSignature ?? approval.signed,
             }
           : approval,
       )
-    : [...approvals, { userId: by, at: now, agreedExcess, signed }];
+    : [...approvals, { userId: by, at: now, agreedExcess, signed: storedSignature }];
 }
 
 /** Requesters can never approve their own orders in an emergency, whatever the settings allow. */
@@ -202,17 +205,17 @@ function applyEmergencyApproved(
   event: EventOf<'emergency_approved'>,
   now: Date,
 ): Transition | undefined {
-  const { type, by, agreedExcess: _, exceeded, price, isImpactUnknown, ...details } = event;
+  const { type, by, agreedExcess: _, exceeded, price, isImpactUnknown, ...otherFields } = event;
   if (hasExpired(order, now)) return EXPIRED_REFUSAL;
   if (isRequester(order, by)) return refuse({ code: 'emergency_on_own_order' });
   const logData = {
     statement: order.statementHash,
-    ...details,
+    ...otherFields,
     ...(price === undefined ? {} : { price }),
     ...(isImpactUnknown === true ? { isImpactUnknown } : {}),
     ...(exceeded.length === 0 ? {} : { overBudget: exceeded, admins: [by] }),
   };
-  const approvals = addApproval(order, event, now);
+  const approvals = addOrUpdateApproval(order, event, now);
   return applyChanges(
     order,
     now,
@@ -224,26 +227,33 @@ function applyEmergencyApproved(
 function applyDenied(order: Order, event: EventOf<'denied'>, now: Date): Transition {
   const { by, reason = null, progress } = event;
   const logData = { reason, ...(progress === undefined ? {} : { progress }) };
-  return applyChanges(order, now, { kind: event.type, actor: by, ...logData }, buildClosing('DENIED', now));
+  return applyChanges(
+    order,
+    now,
+    { kind: event.type, actor: by, ...logData },
+    buildClosedFields('DENIED', now),
+  );
 }
 
 function applyCancelled(order: Order, event: EventOf<'cancelled'>, now: Date): Transition {
-  return applyChanges(order, now, { kind: event.type, actor: event.by }, buildClosing('CANCELLED', now));
+  return applyChanges(order, now, { kind: event.type, actor: event.by }, buildClosedFields('CANCELLED', now));
 }
 
 function applyExpired(order: Order, event: EventOf<'expired'>, now: Date): Transition | undefined {
   if (order.expiresAt === undefined || order.expiresAt > now) return undefined;
   return isPaused(order)
-    ? stopAfterPause(order, event.type, now)
-    : applyChanges(order, now, { kind: event.type }, buildClosing('EXPIRED', now));
+    ? stopAfterPause(order, now)
+    : applyChanges(order, now, { kind: event.type }, buildClosedFields('EXPIRED', now));
 }
 
-/** Stops the rest of an order that no one resumed in time. Sent items keep their results. */
-function stopAfterPause(order: Order, kind: 'expired', now: Date): Transition {
-  const entry = { kind, names: findWaitingItems(order).map(({ name }) => name), summary: PAUSE_EXPIRED };
-  if (order.items.every(isUnsent)) return applyChanges(order, now, entry, buildClosing('CANCELLED', now));
+/** Stops the waiting items of an order that no one resumed in time. Sent items keep their results. */
+function stopAfterPause(order: Order, now: Date): Transition {
+  const names = findWaitingItems(order).map(({ name }) => name);
+  const entry = { kind: 'expired', names, summary: PAUSE_EXPIRED_SUMMARY } as const;
+  if (order.items.every(isUnsent))
+    return applyChanges(order, now, entry, buildClosedFields('CANCELLED', now));
   const items = order.items.map((item) =>
-    item.state === 'WAITING' ? stopItem(item, { summary: PAUSE_EXPIRED }) : item,
+    item.state === 'WAITING' ? stopItem(item, { summary: PAUSE_EXPIRED_SUMMARY }) : item,
   );
   return applyAndFinish(order, now, entry, { items });
 }
@@ -276,7 +286,7 @@ function applyAsked(order: Order, event: EventOf<'asked'>, now: Date): Transitio
 
 function applyReopened(order: Order, event: EventOf<'reopened'>, now: Date): Transition | undefined {
   const { type, reasons, price, decision, ...deadlines } = event;
-  if (!isWaitingForChosenTime(order)) return undefined;
+  if (!isWaitingForSendTime(order)) return undefined;
   const { decidedBy, ...orderFields } = decision;
   const { policyVersion } = decision;
   const entry = { kind: type, reasons, policyVersion, decidedBy, ...(price === undefined ? {} : { price }) };
@@ -312,7 +322,7 @@ function applySending(order: Order, event: EventOf<'sending'>, now: Date): Trans
         item?.state === 'SENT' && item.result?.stoppedBy === undefined && !order.items.some(wasStopped);
   if (!isClaimedBy(order, event.workerId) || item === undefined || !canBeSent) return undefined;
   if (event.retryReason === undefined && !canBeSentNext(order, item)) return undefined;
-  const retryReason = event.retryReason === undefined ? {} : { retryReason: { code: event.retryReason } };
+  const retryFields = event.retryReason === undefined ? {} : { retryReason: { code: event.retryReason } };
   return applyChanges(
     order,
     now,
@@ -320,7 +330,7 @@ function applySending(order: Order, event: EventOf<'sending'>, now: Date): Trans
       kind: event.type,
       ...pickRequestFields(item),
       workerId: event.workerId,
-      ...retryReason,
+      ...retryFields,
       ...(order.mandate && { mandate: order.mandate.id }),
       ...(event.amount && { amount: event.amount }),
     },
@@ -351,7 +361,7 @@ function applyRetryScheduled(
   });
 }
 
-/** A person stopped the order while this item's request was being sent, so it isn't resent. */
+/** A person stopped the order while this item's request was being sent, so the request isn't resent. */
 function cancelRetry(
   order: Order,
   item: OrderItem,
@@ -362,13 +372,13 @@ function cancelRetry(
   const stoppedBy = item.result?.stoppedBy;
   const inDoubt = doubt !== undefined || item.result?.inDoubt === true;
   const summary = { code: 'stopped' } as const;
-  const unsentItem = { ...item, result: { summary, inDoubt }, attempts: countAttempts(item) };
+  const updatedItem = { ...item, result: { summary, inDoubt }, attempts: countAttempts(item) };
   const stopEvent = { summary, ...(stoppedBy === undefined ? {} : { by: stoppedBy }) };
-  const items = replaceItem(order, item.n, stopItem(unsentItem, stopEvent));
+  const items = replaceItem(order, item.n, stopItem(updatedItem, stopEvent));
   return applyAndFinish(order, now, entry, { items });
 }
 
-/** Sent items without an answer become unknown. Unsent ones wait for another claim. */
+/** Sent items without an answer become unknown. Unsent items wait for another claim. */
 function applyReleased(order: Order, event: EventOf<'released'>, now: Date): Transition {
   const unansweredItems = order.items.filter((item) => item.state === 'SENT');
   return applyAndFinish(
@@ -379,7 +389,7 @@ function applyReleased(order: Order, event: EventOf<'released'>, now: Date): Tra
       state: 'APPROVED',
       claim: undefined,
       items: order.items.map((item) =>
-        item.state === 'SENT' ? { ...item, state: 'UNKNOWN', result: NO_ANSWER_KNOWN } : item,
+        item.state === 'SENT' ? { ...item, state: 'UNKNOWN', result: NO_ANSWER_RESULT } : item,
       ),
     },
   );
@@ -389,9 +399,9 @@ function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Trans
   const { by, itemNumbers, doneByOrderId } = event;
   const isAffected = (item: OrderItem) =>
     item.state === 'WAITING' && (itemNumbers === undefined || itemNumbers.includes(item.n));
-  // Parallel requests each detect that a person has left. The first one has already stopped all items.
+  // If a person has left, several parallel requests detect this. The first event stops all waiting items.
   if (!order.items.some(isAffected)) return undefined;
-  // A person can stop only approved orders. A pending one is cancelled instead.
+  // People can't stop a pending order. They cancel it.
   if (order.state === 'PENDING' && by !== undefined) return undefined;
   const entry = {
     kind: event.type,
@@ -402,11 +412,11 @@ function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Trans
   };
   const isCancelled = by !== undefined || event.summary.code === 'policy_refuses';
   if (isCancelled && order.items.every(isUnsent)) {
-    return applyChanges(order, now, entry, buildClosing('CANCELLED', now));
+    return applyChanges(order, now, entry, buildClosedFields('CANCELLED', now));
   }
   const items = order.items.map((item) => {
     if (isAffected(item)) return stopItem(item, event);
-    // After a stop, a sent item isn't resent, even if the service turns out not to have carried it out.
+    // After a stop, a sent item isn't resent, even if the service didn't carry it out.
     return by !== undefined && item.state === 'SENT'
       ? {
           ...item,
@@ -420,9 +430,9 @@ function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Trans
 /** Pauses a bulk order until a person resumes it. No request may be running. */
 function applyPaused(order: Order, event: EventOf<'paused'>, now: Date): Transition | undefined {
   const { bulk } = order;
-  const isByCurrentWorker =
+  const isAllowedWorker =
     order.state === 'APPROVED' ? event.workerId === undefined : isClaimedBy(order, event.workerId);
-  if (!isByCurrentWorker || bulk === undefined || bulk.pause !== undefined) return undefined;
+  if (!isAllowedWorker || bulk === undefined || bulk.pause !== undefined) return undefined;
   const hasUnansweredItem = order.items.some(({ state }) => state === 'SENT');
   if (hasUnansweredItem || findWaitingItems(order).length === 0) return undefined;
   const { reason, expiresAt } = event;
@@ -444,8 +454,11 @@ function applyResumed(order: Order, event: EventOf<'resumed'>, now: Date): Trans
   if (budget.exceeded.length > 0 && budget.admins.length === 0)
     return refuse({ code: 'over_budget', exceeded: budget.exceeded });
   const isApproval = validApprovers.includes(by) || budget.admins.includes(by);
-  const approvals = isApproval ? addApproval(order, event, now) : order.approvals;
-  const logData = { waiting: findWaitingItems(order).length, ...describeApprovals(order, approvals, event) };
+  const approvals = isApproval ? addOrUpdateApproval(order, event, now) : order.approvals;
+  const logData = {
+    waiting: findWaitingItems(order).length,
+    ...buildApprovalLogData(order, approvals, event),
+  };
   return applyChanges(
     order,
     now,
@@ -478,12 +491,12 @@ function stopItem(
  */
 function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
-  const isNewAnswer = (unknownItem: OrderItem) =>
+  const isAnswerNewFor = (unknownItem: OrderItem) =>
     unknownItem.answeredAt === undefined ||
     (event.outcome !== 'UNKNOWN' && !hasSameAnswer(unknownItem, event.result));
   const isApplicable =
     event.abandonedBy === undefined
-      ? item?.state === 'SENT' || (item?.state === 'UNKNOWN' && isNewAnswer(item))
+      ? item?.state === 'SENT' || (item?.state === 'UNKNOWN' && isAnswerNewFor(item))
       : event.outcome === (item?.result?.inDoubt === true ? 'UNKNOWN' : 'FAILED') &&
         isClaimedBy(order, event.abandonedBy) &&
         (item?.state === 'WAITING' || item?.state === 'SENT');
@@ -506,8 +519,8 @@ function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Tra
 }
 
 /**
- * The database may have lost sent requests, so orders that were about to be sent are stopped. A lost request stops any
- * order that hasn't ended, even a pending one.
+ * The database may have lost sent requests, so orders that were about to be sent are stopped. If a lost request is
+ * known, its order is stopped even if it is pending.
  */
 function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
   const { summary, lostRequest } = event;
@@ -540,7 +553,7 @@ function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date
 /** The order's new version is higher than any version in the log. All items end, so nothing more is sent. */
 function applyContradicted(order: Order, event: EventOf<'contradicted'>, now: Date): Transition {
   const { type: kind, difference, version, loggedOutcomes } = event;
-  const before = { ...order, version: Math.max(order.version, version) };
+  const baseOrder = { ...order, version: Math.max(order.version, version) };
   const entry = { kind, difference };
   const items = order.items.map((item): OrderItem => {
     if (hasOutcome(item)) return item;
@@ -555,13 +568,16 @@ function applyContradicted(order: Order, event: EventOf<'contradicted'>, now: Da
   if (isFinal(order.state)) {
     const isMandate = order.task === 'mandate' && order.state === 'SUCCEEDED';
     const mandateEnd = order.mandateEnd ?? ({ at: now, cause: 'log_differs' } as const);
-    return applyChanges(before, now, entry, {
+    return applyChanges(baseOrder, now, entry, {
       items,
       ...(isMandate ? { mandateEnd, ...NO_DEADLINES } : {}),
     });
   }
-  const failure = applyChanges(before, now, entry, { items, ...buildClosing('FAILED', now) });
-  return { ...failure, log: [...failure.log, buildFinishedEntry(failure.order, kind, now)] };
+  const closingResult = applyChanges(baseOrder, now, entry, { items, ...buildClosedFields('FAILED', now) });
+  return {
+    ...closingResult,
+    log: [...closingResult.log, buildFinishedEntry(closingResult.order, kind, now)],
+  };
 }
 
 function markUnknown(item: OrderItem, summary: ItemSummary): OrderItem {
@@ -572,13 +588,13 @@ function applyHinted(order: Order, event: EventOf<'hinted'>, now: Date): Transit
   const { n, hint } = event;
   const item = findItem(order, n);
   const savedHint = item?.result?.hint;
-  const isSame = isDeepStrictEqual(savedHint?.seen, hint.seen) && savedHint?.source === hint.source;
-  if (item?.state !== 'UNKNOWN' || isSame) return undefined;
+  const isSameHint = isDeepStrictEqual(savedHint?.seen, hint.seen) && savedHint?.source === hint.source;
+  if (item?.state !== 'UNKNOWN' || isSameHint) return undefined;
   return applyChanges(
     order,
     now,
     { kind: event.type, ...pickRequestFields(item), hint: hint.seen, source: hint.source },
-    { items: replaceItem(order, n, { result: { ...(item.result ?? NO_ANSWER_KNOWN), hint } }) },
+    { items: replaceItem(order, n, { result: { ...(item.result ?? NO_ANSWER_RESULT), hint } }) },
   );
 }
 
@@ -591,7 +607,7 @@ function applyResolved(order: Order, event: EventOf<'resolved'>, now: Date): Tra
   const logData = {
     outcome: event.outcome,
     reason: event.reason ?? null,
-    ...(event.seen === undefined ? {} : { seen: event.seen }),
+    ...(event.proof === undefined ? {} : { seen: event.proof }),
     ctids: unknownItems.map((item) => item.ctid),
   };
   return applyAndFinish(
@@ -609,8 +625,8 @@ function applyResolved(order: Order, event: EventOf<'resolved'>, now: Date): Tra
 }
 
 /**
- * An ended item keeps its state, because people and later orders rely on that state. The late outcome is stored as
- * well, and people are notified.
+ * An ended item keeps its state, because people and later orders rely on that state. The late outcome is stored in the
+ * item's result, and people are notified.
  */
 function applyAnsweredLate(order: Order, event: EventOf<'answered_late'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
@@ -618,17 +634,17 @@ function applyAnsweredLate(order: Order, event: EventOf<'answered_late'>, now: D
   if (item === undefined || !hasEnded) return undefined;
   const { summary, resolvedBy, lateOutcome } = item.result ?? {};
   // The person who settled the item already knew that its outcome was unknown.
-  const addsNothing = event.outcome === 'UNKNOWN' && resolvedBy !== undefined;
-  const wasLost = item.sentAt === undefined && resolvedBy === undefined;
-  const isAlreadyKnown =
+  const isDoubtAlreadyKnown = event.outcome === 'UNKNOWN' && resolvedBy !== undefined;
+  const wasSendingLost = item.sentAt === undefined && resolvedBy === undefined;
+  const isLateOutcomeKnown =
     lateOutcome === 'SUCCEEDED' || (lateOutcome === 'UNKNOWN' && event.outcome === 'UNKNOWN');
-  if (addsNothing || isAlreadyKnown || hasSameAnswer(item, event.result)) return undefined;
+  if (isDoubtAlreadyKnown || isLateOutcomeKnown || hasSameAnswer(item, event.result)) return undefined;
   const { type: kind, outcome, result } = event;
   const settledFields = resolvedBy === undefined ? {} : { resolvedBy };
   const updatedResult: ItemResult = {
     ...result,
     ...settledFields,
-    summary: wasLost || summary === undefined ? { code: 'sending_lost' } : summary,
+    summary: wasSendingLost || summary === undefined ? { code: 'sending_lost' } : summary,
     lateOutcome: outcome,
   };
   return applyChanges(
@@ -639,7 +655,6 @@ function applyAnsweredLate(order: Order, event: EventOf<'answered_late'>, now: D
   );
 }
 
-/** Recorded once per item. */
 function applyConfirmedByRegistry(
   order: Order,
   event: EventOf<'confirmed_by_registry'>,
@@ -651,12 +666,11 @@ function applyConfirmedByRegistry(
   return applyChanges(
     order,
     now,
-    { kind: event.type, actor: EVIDENCE, n: item.n, name: item.name },
+    { kind: event.type, actor: EVIDENCE_ACTOR, n: item.n, name: item.name },
     { items: replaceItem(order, item.n, { result: { ...item.result, confirmedByRegistry: true } }) },
   );
 }
 
-/** Recorded once per item. */
 function applyOverdue(order: Order, event: EventOf<'overdue'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
   if (item?.state !== 'SUCCEEDED' || item.result === undefined) return undefined;
@@ -664,12 +678,11 @@ function applyOverdue(order: Order, event: EventOf<'overdue'>, now: Date): Trans
   return applyChanges(
     order,
     now,
-    { kind: event.type, actor: EVIDENCE, n: item.n, name: item.name, days: event.days },
+    { kind: event.type, actor: EVIDENCE_ACTOR, n: item.n, name: item.name, days: event.days },
     { items: replaceItem(order, item.n, { result: { ...item.result, isOverdue: true } }) },
   );
 }
 
-/** Recorded only when the delegation changes. */
 function applyDelegationSeen(
   order: Order,
   event: EventOf<'delegation_seen'>,
@@ -682,7 +695,7 @@ function applyDelegationSeen(
   return applyChanges(
     order,
     now,
-    { kind: event.type, actor: EVIDENCE, n, name: item.name, delegation, hosts: [...hosts], hours },
+    { kind: event.type, actor: EVIDENCE_ACTOR, n, name: item.name, delegation, hosts: [...hosts], hours },
     { items: replaceItem(order, n, { result: { ...item.result, delegation } }) },
   );
 }
@@ -708,13 +721,13 @@ function applyInForce(
   const items = order.items.map(
     (item) => ({ ...item, state: 'SUCCEEDED', answeredAt: now, result }) as const,
   );
-  const { log, order: after } = applyAndFinish(
+  const { log, order: startedOrder } = applyAndFinish(
     order,
     now,
     { kind: type, until: deadlines.expiresAt },
     { items },
   );
-  return { ok: true, log, order: { ...after, ...deadlines } };
+  return { ok: true, log, order: { ...startedOrder, ...deadlines } };
 }
 
 function applyMandateEnding(
@@ -731,13 +744,13 @@ function applyMandateEnding(
 function applyMandateEnded(order: Order, event: EventOf<'mandate_ended'>, now: Date): Transition | undefined {
   const { type, cause, by } = event;
   if (order.task !== 'mandate' || order.mandateEnd !== undefined) return undefined;
-  const actor = cause === 'person' && by !== undefined ? { actor: by } : {};
-  const person = by === undefined ? {} : { by };
+  const actorField = cause === 'person' && by !== undefined ? { actor: by } : {};
+  const personField = by === undefined ? {} : { by };
   return applyChanges(
     order,
     now,
-    { kind: type, ...actor, cause, ...person },
-    { mandateEnd: { at: now, cause, ...person }, ...NO_DEADLINES },
+    { kind: type, ...actorField, cause, ...personField },
+    { mandateEnd: { at: now, cause, ...personField }, ...NO_DEADLINES },
   );
 }
 
@@ -767,17 +780,17 @@ function replaceItem(order: Order, n: number, changes: Partial<OrderItem>): read
   return order.items.map((item) => (item.n === n ? { ...item, ...changes } : item));
 }
 
-/** Includes an attempt that failed before the item was marked as sent; otherwise, it could be repeated forever. */
+/** Counts an attempt that failed before the item was marked as sent, so that attempts aren't repeated forever. */
 function countAttempts(item: OrderItem): number {
   return item.state === 'WAITING' ? item.attempts + 1 : item.attempts;
 }
 
-/** Whether an item certainly wasn't carried out: it was never sent, or a busy service refused it. */
+/** Whether an item certainly wasn't carried out: it was never sent, or the service refused it because it was busy. */
 function isUnsent(item: OrderItem): boolean {
   return item.state === 'WAITING' && item.result?.inDoubt !== true;
 }
 
-/** Whether an item failed without an answer, and wasn't settled by a person. */
+/** Whether an item failed without an answer and wasn't settled by a person. */
 function wasStopped({ state, answeredAt, result }: OrderItem): boolean {
   return state === 'FAILED' && answeredAt === undefined && result?.resolvedBy === undefined;
 }
@@ -788,9 +801,11 @@ function hasOutcome({ state }: OrderItem): boolean {
 
 /** The same answer may be committed twice, because a commit can succeed although its confirmation is lost. */
 function hasSameAnswer(item: OrderItem, result: ItemResult): boolean {
-  const fields = pickServiceFields(item.result);
-  const isEmpty = Object.values(fields).every((value) => value === undefined);
-  return item.answeredAt !== undefined && !isEmpty && isDeepStrictEqual(fields, pickServiceFields(result));
+  const storedAnswer = pickServiceFields(item.result);
+  const isEmpty = Object.values(storedAnswer).every((value) => value === undefined);
+  return (
+    item.answeredAt !== undefined && !isEmpty && isDeepStrictEqual(storedAnswer, pickServiceFields(result))
+  );
 }
 
 /** Picks the part of a result that came from the service, without the bot's own summary, which may change later. */
@@ -799,19 +814,18 @@ function pickServiceFields(result: ItemResult | undefined) {
   return { code, text, stid, httpStatus, messages, errorKind };
 }
 
-const SYSTEM = 'system';
+const SYSTEM_ACTOR = 'system';
 
-const NO_ANSWER_KNOWN: ItemResult = { summary: { code: 'no_answer_known' } };
-const PAUSE_EXPIRED = { code: 'pause_expired' } as const;
+const NO_ANSWER_RESULT: ItemResult = { summary: { code: 'no_answer_known' } };
+const PAUSE_EXPIRED_SUMMARY = { code: 'pause_expired' } as const;
 
-/** An order that is no longer pending has no deadlines. */
 const NO_DEADLINES = { expiresAt: undefined, remindAt: undefined, escalateAt: undefined } as const;
 
-function buildClosing(state: OrderState, now: Date): Partial<Order> {
+function buildClosedFields(state: OrderState, now: Date): Partial<Order> {
   return { state, closedAt: now, ...NO_DEADLINES, claim: undefined };
 }
 
-/** The log entry of a change. The actor defaults to the bot. */
+/** A log entry without the fields that {@link applyChanges} adds. The actor defaults to the bot. */
 type NewLogEntry<Entry = OrderLogEntry> = Entry extends unknown
   ? Omit<Entry, 'actor' | 'at' | 'state' | 'version'> & { readonly actor?: string }
   : never;
@@ -824,7 +838,7 @@ function applyChanges(order: Order, now: Date, entry: NewLogEntry, changes: Part
     log: [
       {
         ...entry,
-        actor: entry.actor ?? SYSTEM,
+        actor: entry.actor ?? SYSTEM_ACTOR,
         at: now,
         state: changedOrder.state,
         version: changedOrder.version,
@@ -836,11 +850,11 @@ function applyChanges(order: Order, now: Date, entry: NewLogEntry, changes: Part
 /** Applies a change. If all items have ended, the order gets its outcome. */
 function applyAndFinish(order: Order, now: Date, entry: NewLogEntry, changes: Partial<Order>): Success {
   const result = applyChanges(order, now, entry, changes);
-  const outcome = computeOutcome(result.order.items);
+  const outcome = computeOrderOutcome(result.order.items);
   if (outcome === undefined || outcome === result.order.state) return result;
   const finishedOrder = {
     ...result.order,
-    ...buildClosing(outcome, now),
+    ...buildClosedFields(outcome, now),
     closedAt: outcome === 'UNKNOWN' ? undefined : now,
   };
   return {
@@ -854,5 +868,5 @@ function applyAndFinish(order: Order, now: Date, entry: NewLogEntry, changes: Pa
 }
 
 function buildFinishedEntry({ state, version }: Order, endingEvent: string, at: Date): OrderLogEntry {
-  return { kind: 'finished', actor: SYSTEM, endingEvent, at, state, version };
+  return { kind: 'finished', actor: SYSTEM_ACTOR, endingEvent, at, state, version };
 }

@@ -5,7 +5,7 @@ import { isWireList, type WireObject, type WireValue } from '../service/codec/wi
 import { getCredentialInterfaces } from '../service/interfaces.ts';
 import { Secret, type SecretCommitment } from '../service/secret.ts';
 import type { RequestDescription } from '../service/task.ts';
-import { getChosenTime, getItemInput, type Order } from './order.ts';
+import { getChosenSendTime, getItemInput, type Order } from './order.ts';
 import type {
   Statement,
   StatementItem,
@@ -13,7 +13,7 @@ import type {
   StatementRequest,
   StatementValue,
 } from './statement-shape.ts';
-import { findTask } from './tasks.ts';
+import { getOrderTask } from './tasks.ts';
 
 /**
  * Builds the statement of an order: everything that the order sends. People are shown the statement and approve its
@@ -61,27 +61,27 @@ export function buildStatement(
 ): Statement {
   const { id, task, account } = order;
   if (jsonUrl === undefined) throw new InvalidInputError('no domain service is connected');
-  const chosenTime = getChosenTime(order);
+  const chosenTime = getChosenSendTime(order);
   const interfaces = getCredentialInterfaces(account.method, xmlUrl !== undefined);
   const items = order.items.map((item): StatementItem => {
     const { n, name, ctid } = item;
     const secretHash = item.secretHash ?? order.secretHash;
     const secret: SecretCommitment | undefined =
       secretHash === undefined ? undefined : { secret: secretHash };
-    const request = findTask(task).describeRequest(
+    const request = getOrderTask(task).describeRequest(
       { input: getItemInput(order, item), name, secret },
       interfaces,
     );
     return { n, name, ctid, request: toStatementRequest(request) };
   });
-  const hasJson = items.some(({ request }) => request.interface !== 'xml');
+  const hasJsonRequest = items.some(({ request }) => request.interface !== 'xml');
   return {
     version: 1,
     order: id,
     task,
     ...(chosenTime === undefined ? {} : { notBefore: chosenTime.toISOString() }),
-    service: hasJson || xmlUrl === undefined ? jsonUrl : xmlUrl,
-    ...(hasJson && replyTo !== undefined ? { replyTo } : {}),
+    service: hasJsonRequest || xmlUrl === undefined ? jsonUrl : xmlUrl,
+    ...(hasJsonRequest && replyTo !== undefined ? { replyTo } : {}),
     account: {
       method: account.method,
       login: account.login,

@@ -75,11 +75,10 @@ const plainSummarySchemas = [
   z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssueSchema) }),
   /** The policy refused the order when it was due. */
   z.object({ code: z.literal('policy_refuses'), rules: z.array(storedRuleSchema) }),
-  /** The mandate now holds the order. */
+  /** The mandate didn't allow the order to be sent. */
   z.object({ code: z.literal('mandate_held'), holdReason: holdReasonSchema }),
   /** The order's rows no longer match the statement that people saw. */
   z.object({ code: z.literal('statement_changed'), parts: z.array(z.enum(STATEMENT_PARTS)) }),
-  /** The approvals lack required signatures. */
   z.object({ code: z.literal('not_signed'), differs: z.array(z.enum(SENDING_DIFFERENCES)) }),
   z.object({ code: z.literal('settled'), outcome: z.enum(['SUCCEEDED', 'FAILED']) }),
 ] as const;

@@ -44,7 +44,7 @@ import {
   type OrderTaskName,
 } from './order.ts';
 import { defineOrderTask, type OrderTask } from './order-task.ts';
-import { isWebAddress, readRedirectSource } from './redirect-address.ts';
+import { isWebAddress, parseRedirectSource } from './redirect-address.ts';
 import type { PlainSummary } from './summary.ts';
 
 /** Maximum number of names per order, so that the card stays readable. */
@@ -88,7 +88,7 @@ function requireSecret<T>(secret: T | undefined): T {
   return secret;
 }
 
-const create = defineOrderTask({
+const createTask = defineOrderTask({
   name: 'create',
   service: domainCreate,
   nameKind: 'host',
@@ -107,7 +107,7 @@ const create = defineOrderTask({
     transferLockLabel: 'registration',
     isAlwaysChargeable: true,
     hasPremiumPrices: true,
-    notes: (zone) => [buildContactsNote(zone), buildDaysNote('locks_transfers', zone.transfer.lockDays)],
+    buildNotes: (zone) => [buildContactsNote(zone), buildDaysNote('locks_transfers', zone.transfer.lockDays)],
   },
   input: z.object({ ...registrationFields, confirmOrder: z.boolean().default(true) }),
   findIssues: findNameServerIssues,
@@ -115,7 +115,7 @@ const create = defineOrderTask({
   toWire: (input) => ({ ...toRegistrationWire(input), confirmOrder: input.confirmOrder }),
 });
 
-const transfer = defineOrderTask({
+const transferTask = defineOrderTask({
   name: 'transfer',
   service: domainTransfer,
   nameKind: 'host',
@@ -133,7 +133,7 @@ const transfer = defineOrderTask({
     profileKey: 'transfer',
     activityLabel: 'Transfers',
     isAlwaysChargeable: true,
-    notes: (zone) => [
+    buildNotes: (zone) => [
       buildContactsNote(zone),
       buildDaysNote('approved_automatically', zone.transfer.autoApproveDays),
       zone.transfer.includesRenewal === true ? { code: 'transfer_renews' } : undefined,
@@ -146,7 +146,7 @@ const transfer = defineOrderTask({
   toWire: (input, _name, secret) => ({ ...toRegistrationWire(input), auth: requireSecret(secret) }),
 });
 
-const renew = defineOrderTask({
+const renewTask = defineOrderTask({
   name: 'renew',
   service: domainRenew,
   nameKind: 'host',
@@ -164,7 +164,7 @@ const renew = defineOrderTask({
     activityLabel: 'Renewals',
     isAlwaysChargeable: true,
     hasPremiumPrices: true,
-    notes: () => [{ code: 'period_assumed_in_years' }],
+    buildNotes: () => [{ code: 'period_assumed_in_years' }],
   },
   nameField: 'names',
   input: z.object({
@@ -185,7 +185,7 @@ const renew = defineOrderTask({
   restrictInput: (input, names) => ({ ...input, names: [...names] }),
 });
 
-const restore = defineOrderTask({
+const restoreTask = defineOrderTask({
   name: 'restore',
   service: domainRestore,
   nameKind: 'host',
@@ -203,13 +203,13 @@ const restore = defineOrderTask({
     profileKey: 'restore',
     activityLabel: 'Restoring deleted names',
     isAlwaysChargeable: true,
-    notes: ({ lifecycle }) => [buildDaysNote('restorable', lifecycle?.redemptionDays)],
+    buildNotes: ({ lifecycle }) => [buildDaysNote('restorable', lifecycle?.redemptionDays)],
   },
   input: singleNameSchema,
   toWire: (input) => input,
 });
 
-const deleteDomain = defineOrderTask({
+const deleteTask = defineOrderTask({
   name: 'delete',
   service: domainDelete,
   nameKind: 'host',
@@ -226,7 +226,7 @@ const deleteDomain = defineOrderTask({
   zoneTask: {
     profileKey: 'delete',
     activityLabel: 'Deleting names',
-    notes: ({ lifecycle }) => [
+    buildNotes: ({ lifecycle }) => [
       { code: 'website_and_mail_stop' },
       lifecycle && {
         code: 'restorable_then_available',
@@ -240,7 +240,7 @@ const deleteDomain = defineOrderTask({
   toWire: (input) => input,
 });
 
-const ownerChange = defineOrderTask({
+const ownerChangeTask = defineOrderTask({
   name: 'owner-change',
   service: domainOwnerChange,
   nameKind: 'host',
@@ -260,7 +260,7 @@ const ownerChange = defineOrderTask({
     profileKey: undefined,
     activityLabel: 'Changing the owner',
     transferLockLabel: 'owner change',
-    notes: ({ transfer }) => [
+    buildNotes: ({ transfer }) => [
       { code: 'new_owner_not_sent' },
       { code: 'registrants_notified' },
       buildDaysNote('locks_transfers_unless_opted_out', transfer.lockDays),
@@ -271,7 +271,7 @@ const ownerChange = defineOrderTask({
   toWire: (input) => input,
 });
 
-const authcode = defineOrderTask({
+const authCodeTask = defineOrderTask({
   name: 'authcode',
   service: domainAuthInfo,
   nameKind: 'host',
@@ -287,14 +287,14 @@ const authcode = defineOrderTask({
   zoneTask: {
     profileKey: undefined,
     activityLabel: 'Getting auth codes',
-    notes: () => [{ code: 'auth_code_allows_transfer' }],
+    buildNotes: () => [{ code: 'auth_code_allows_transfer' }],
   },
   input: singleNameSchema,
   toWire: (input) => input,
   extractSecret: (output) => output.auth ?? output.answer,
 });
 
-const nameservers = defineOrderTask({
+const nameserversTask = defineOrderTask({
   name: 'nameservers',
   service: domainUpdateNameservers,
   nameKind: 'host',
@@ -312,14 +312,14 @@ const nameservers = defineOrderTask({
   zoneTask: {
     profileKey: 'update',
     activityLabel: 'Changing nameservers',
-    notes: () => [{ code: 'replaces_nameservers' }],
+    buildNotes: () => [{ code: 'replaces_nameservers' }],
   },
   input: z.object({ name: domainNameSchema, nameServers: z.array(hostNameSchema) }),
   findIssues: findNameServerIssues,
   toWire: (input) => ({ name: input.name, nameServers: input.nameServers.map((name) => ({ name })) }),
 });
 
-/** The target of an email redirect must be an email address, any other target a web address. */
+/** The target of an email redirect must be an email address. Any other target must be a web address. */
 function findTargetIssues(
   field: 'target' | 'backup',
   target: string | undefined,
@@ -330,7 +330,7 @@ function findTargetIssues(
   return isValid ? [] : [{ field, code: type === 'email' ? 'target_no_email' : 'target_no_web_address' }];
 }
 
-function toConstraints(
+function buildConstraintsIfSet(
   value: unknown,
   field: string,
   kind: InterfaceConstraint['kind'],
@@ -341,11 +341,16 @@ function toConstraints(
 /** The interface that a person chose, for tasks where no field decides the interface. */
 const interfaceSchema = z.enum(['json', 'xml'], 'interface_unknown' satisfies PlainIssueCode).optional();
 
-function toChoiceConstraint(chosen: unknown, choice: Interface): InterfaceConstraint[] {
-  return chosen === choice ? [{ field: 'interface', kind: `choice_${choice}` }] : [];
+function buildChoiceConstraints(
+  chosenInterface: unknown,
+  expectedInterface: Interface,
+): InterfaceConstraint[] {
+  return chosenInterface === expectedInterface
+    ? [{ field: 'interface', kind: `choice_${expectedInterface}` }]
+    : [];
 }
 
-const redirect = defineOrderTask({
+const redirectTask = defineOrderTask({
   name: 'redirect',
   service: redirectUpdate,
   nameKind: 'host',
@@ -363,13 +368,13 @@ const redirect = defineOrderTask({
     xml: [
       ...(type === 'email' ? [{ field: 'type', kind: 'email_redirect' } as const] : []),
       ...(mode === 'frame' || mode === 'single' ? [{ field: 'mode', kind: `mode_${mode}` } as const] : []),
-      ...toConstraints(title, 'title', 'title'),
-      ...toConstraints(backup, 'backup', 'backup'),
+      ...buildConstraintsIfSet(title, 'title', 'title'),
+      ...buildConstraintsIfSet(backup, 'backup', 'backup'),
     ],
   }),
   input: z.object({
     source: requiredText('no_redirect_source').transform((text, context) => {
-      const source = readRedirectSource(text);
+      const source = parseRedirectSource(text);
       if (source !== undefined) return source;
       context.addIssue({
         code: 'custom',
@@ -391,7 +396,7 @@ const redirect = defineOrderTask({
   toWire: (input) => input,
 });
 
-const sslContact = defineOrderTask({
+const sslContactTask = defineOrderTask({
   name: 'ssl-contact',
   service: sslContactUpdate,
   nameKind: 'id',
@@ -404,13 +409,13 @@ const sslContact = defineOrderTask({
     summary: 'Change a contact of SSL certificates',
     submitLabel: 'Change',
   },
-  findConstraints: ({ fname, lname, interface: chosen }) => ({
+  findConstraints: ({ fname, lname, interface: chosenInterface }) => ({
     json: [
-      ...toConstraints(fname, 'fname', 'first_name'),
-      ...toConstraints(lname, 'lname', 'last_name'),
-      ...toChoiceConstraint(chosen, 'json'),
+      ...buildConstraintsIfSet(fname, 'fname', 'first_name'),
+      ...buildConstraintsIfSet(lname, 'lname', 'last_name'),
+      ...buildChoiceConstraints(chosenInterface, 'json'),
     ],
-    xml: toChoiceConstraint(chosen, 'xml'),
+    xml: buildChoiceConstraints(chosenInterface, 'xml'),
   }),
   input: z.object({
     interface: interfaceSchema,
@@ -439,7 +444,7 @@ const sslContact = defineOrderTask({
   toWire: ({ interface: _interface, ...input }) => input,
 });
 
-const user = defineOrderTask({
+const userTask = defineOrderTask({
   name: 'user',
   service: userCreate,
   nameKind: 'id',
@@ -453,17 +458,20 @@ const user = defineOrderTask({
     submitLabel: 'Create',
   },
   secretField: 'password',
-  findConstraints: ({ parent, user_mail_key: mailKey, interface: chosen }) => {
+  findConstraints: ({ parent, user_mail_key: mailKey, interface: chosenInterface }) => {
     const parentFields: Readonly<Record<string, unknown>> =
       typeof parent === 'object' && parent !== null ? { ...parent } : {};
     return {
       json: [
-        ...toConstraints(parentFields['defaultEmail'], 'parent_defaultEmail', 'superior_email'),
-        ...toConstraints(parentFields['status'], 'parent_status', 'superior_status'),
-        ...toConstraints(parentFields['substatus'], 'parent_substatus', 'superior_substatus'),
-        ...toChoiceConstraint(chosen, 'json'),
+        ...buildConstraintsIfSet(parentFields['defaultEmail'], 'parent_defaultEmail', 'superior_email'),
+        ...buildConstraintsIfSet(parentFields['status'], 'parent_status', 'superior_status'),
+        ...buildConstraintsIfSet(parentFields['substatus'], 'parent_substatus', 'superior_substatus'),
+        ...buildChoiceConstraints(chosenInterface, 'json'),
       ],
-      xml: [...toConstraints(mailKey, 'user_mail_key', 'mail_key'), ...toChoiceConstraint(chosen, 'xml')],
+      xml: [
+        ...buildConstraintsIfSet(mailKey, 'user_mail_key', 'mail_key'),
+        ...buildChoiceConstraints(chosenInterface, 'xml'),
+      ],
     };
   },
   input: z.object({
@@ -498,7 +506,7 @@ const user = defineOrderTask({
 });
 
 /** A mandate sends nothing. It allows renewals, and each renewal is a separate order. */
-const mandate: OrderTask<'mandate'> = {
+const mandateTask: OrderTask<'mandate'> = {
   name: 'mandate',
   words: {
     verb: 'Mandate to renew',
@@ -516,10 +524,10 @@ const mandate: OrderTask<'mandate'> = {
   needsConfirmation: false,
   nameField: 'mandate_names',
   hasSecretResult: false,
-  // Renewals by a mandate need the same interfaces as other renewals.
-  findUnsupportedReason: (interfaces) => renew.findUnsupportedReason(interfaces),
-  findInterfaces: (interfaces) => renew.findInterfaces(interfaces),
-  findConstraints: (input) => renew.findConstraints(input),
+  // Renewals under a mandate need the same interfaces as other renewals.
+  findUnsupportedReason: (interfaces) => renewTask.findUnsupportedReason(interfaces),
+  getSupportedInterfaces: (interfaces) => renewTask.getSupportedInterfaces(interfaces),
+  findConstraints: (input) => renewTask.findConstraints(input),
   findInterfaceIssues: () => [],
   check(raw) {
     const parsed = mandateTermsSchema.safeParse(raw);
@@ -527,13 +535,13 @@ const mandate: OrderTask<'mandate'> = {
       ? { ok: true, input: parsed.data, names: parsed.data.mandate_names }
       : { ok: false, issues: [{ field: 'mandate_names', code: 'unreadable' }] };
   },
-  findNames: (raw) => readMandateTerms(raw)?.mandate_names ?? [],
+  findNames: (raw) => parseMandateTerms(raw)?.mandate_names ?? [],
   listNotes: () => [],
   findTransferLock: () => undefined,
   findCharge: () => 'no',
   restrictInput: (raw) => raw,
   describeRequest({ input }) {
-    const terms = readMandateTerms(input);
+    const terms = parseMandateTerms(input);
     if (terms === undefined) throw new InvalidInputError('the order’s input can’t be read');
     return { interface: 'none', terms: toStatementTerms(terms) };
   },
@@ -542,25 +550,25 @@ const mandate: OrderTask<'mandate'> = {
   },
 };
 
-/** @returns undefined for the input of any other task */
-export function readMandateTerms(input: unknown): MandateTerms | undefined {
+/** @returns undefined if the input is from another task */
+export function parseMandateTerms(input: unknown): MandateTerms | undefined {
   return mandateTermsSchema.safeParse(input).data;
 }
 
-/** All tasks that create orders, in display order. A new task needs a row here and a declaration in `service/tasks`. */
+/** All tasks that create orders, in display order. A new task also needs a declaration in `service/tasks`. */
 export const ORDER_TASKS = {
-  create,
-  transfer,
-  renew,
-  restore,
-  delete: deleteDomain,
-  nameservers,
-  'owner-change': ownerChange,
-  authcode,
-  redirect,
-  'ssl-contact': sslContact,
-  user,
-  mandate,
+  create: createTask,
+  transfer: transferTask,
+  renew: renewTask,
+  restore: restoreTask,
+  delete: deleteTask,
+  nameservers: nameserversTask,
+  'owner-change': ownerChangeTask,
+  authcode: authCodeTask,
+  redirect: redirectTask,
+  'ssl-contact': sslContactTask,
+  user: userTask,
+  mandate: mandateTask,
 } as const satisfies Record<OrderTaskName, unknown>;
 
 /** The name of a task whose orders send requests. */
@@ -570,19 +578,20 @@ export const SENDABLE_TASK_NAMES: readonly SendableTaskName[] = ORDER_TASK_NAMES
   (name) => name !== 'mandate',
 );
 
-export function findTask(name: OrderTaskName): OrderTask {
+export function getOrderTask(name: OrderTaskName): OrderTask {
   return ORDER_TASKS[name];
 }
 
 /**
- * Why the zones' rules no longer allow an order's input; undefined if they still do.
- * @param items the items of a bulk order to check; default: waiting items
+ * Checks an order's input against the current rules of the zones.
+ * @param items for a bulk order, the items to check (by default, those that are waiting)
+ * @returns undefined if the rules still allow the input
  */
 export function findRuleChange(
   order: Order,
   items: readonly OrderItem[] = findWaitingItems(order),
 ): PlainSummary | undefined {
-  const task = findTask(order.task);
+  const task = getOrderTask(order.task);
   const inputs = order.bulk === undefined ? [order.input] : items.map((item) => getItemInput(order, item));
   const failedCheck = inputs.map((input) => task.check(input)).find(({ ok }) => !ok);
   return failedCheck?.ok === false ? { code: 'rules_changed', issues: [...failedCheck.issues] } : undefined;

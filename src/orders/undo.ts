@@ -36,17 +36,17 @@ export async function undoOrder(deps: OrdersContext, request: UndoRequest): Prom
   if (item === undefined || deadline === undefined) return refuse({ code: 'nothing_to_undo' });
   if (deadline <= deps.now()) {
     // The card still has the button from before the deadline. An update removes it.
-    await deps.store.requestNotification(order.id, deps.now());
+    await deps.store.queueMessageUpdate(order.id, deps.now());
     return refuse({ code: 'undo_expired', hours: UNDO_HOURS });
   }
-  const previous = await request.findPreviousNameServers(order);
-  if (previous.kind === 'same') return refuse({ code: 'nothing_to_undo' });
-  if (previous.kind === 'unknown') return refuse({ code: 'previous_nameservers_unknown' });
+  const previousNameServers = await request.findPreviousNameServers(order);
+  if (previousNameServers.kind === 'same') return refuse({ code: 'nothing_to_undo' });
+  if (previousNameServers.kind === 'unknown') return refuse({ code: 'previous_nameservers_unknown' });
   const account = await deps.findAccount(order.account.id);
   if (account === undefined) return refuse({ code: 'retry_account_gone' });
   return requestOrder(deps, {
     task: 'nameservers',
-    input: { name: item.name, nameServers: previous.nameServers },
+    input: { name: item.name, nameServers: previousNameServers.nameServers },
     secret: undefined,
     reason: request.reason,
     account,

@@ -3,7 +3,7 @@ import {
   findNotifiedPeople,
   isApproverInSettings,
   loadApproverRights,
-  loadPendingDecision,
+  loadPendingRequirements,
 } from '../approvals/approvers.ts';
 import type { OrdersContext } from './context.ts';
 import { isRequester, type Order } from './order.ts';
@@ -17,22 +17,22 @@ export interface PersonViewer {
 }
 
 /** Whether a person may see other people's private orders in lists, as an admin or an approver in the settings. */
-export async function canSeeAll(deps: OrdersContext, { id, isAdmin }: PersonViewer): Promise<boolean> {
+export async function canSeeAllOrders(deps: OrdersContext, { id, isAdmin }: PersonViewer): Promise<boolean> {
   return isAdmin || (await isApproverInSettings(deps, id));
 }
 
 /**
- * The orders that match a filter and that a person may see. The person's rights are checked only if private orders
- * match.
+ * Lists the orders that match a filter and that a person may see. The person's rights are checked only if other people's
+ * private orders match.
  */
-export async function listVisible(
+export async function listVisibleOrders(
   deps: OrdersContext,
   viewer: PersonViewer,
   filter: Omit<OrderFilter, 'viewer'>,
 ): Promise<readonly Order[]> {
   const orders = await deps.store.list({ ...filter, viewer: 'system' });
   const hasOthersPrivateOrder = orders.some((order) => order.isPrivate && !isRequester(order, viewer.id));
-  return !hasOthersPrivateOrder || (await canSeeAll(deps, viewer))
+  return !hasOthersPrivateOrder || (await canSeeAllOrders(deps, viewer))
     ? orders
     : deps.store.list({ ...filter, viewer });
 }
@@ -45,7 +45,7 @@ export async function canSee(deps: OrdersContext, order: Order, viewer: PersonVi
 }
 
 /** @returns undefined if there is no such order, or the person may not see it */
-export async function loadVisible(
+export async function loadVisibleOrder(
   deps: OrdersContext,
   viewer: PersonViewer,
   id: string,
@@ -54,21 +54,23 @@ export async function loadVisible(
   return order !== undefined && (await canSee(deps, order, viewer)) ? order : undefined;
 }
 
-export async function filterVisibleIds(
+export async function filterVisibleOrderIds(
   deps: OrdersContext,
   viewer: PersonViewer,
   ids: Iterable<string>,
 ): Promise<ReadonlySet<string>> {
-  const loaded = await Promise.all([...new Set(ids)].map((id) => deps.store.load(id, 'system')));
-  const orders = loaded.filter((order) => order !== undefined);
+  const loadedOrders = await Promise.all([...new Set(ids)].map((id) => deps.store.load(id, 'system')));
+  const orders = loadedOrders.filter((order) => order !== undefined);
   const hasOthersPrivateOrder = orders.some((order) => order.isPrivate && !isRequester(order, viewer.id));
-  const seesAll = !hasOthersPrivateOrder || (await canSeeAll(deps, viewer));
-  const areVisible = await Promise.all(orders.map((order) => seesAll || canSee(deps, order, viewer)));
-  return new Set(orders.filter((_, index) => areVisible[index]).map(({ id }) => id));
+  const areAllVisible = !hasOthersPrivateOrder || (await canSeeAllOrders(deps, viewer));
+  const visibilityResults = await Promise.all(
+    orders.map((order) => areAllVisible || canSee(deps, order, viewer)),
+  );
+  return new Set(orders.filter((_, index) => visibilityResults[index]).map(({ id }) => id));
 }
 
-/** Returns the ids of private orders, which aren't named in public channels. */
-export async function filterPrivateIds(
+/** Returns the ids of private orders, which must not appear in public channels. */
+export async function filterPrivateOrderIds(
   { store }: { readonly store: Pick<OrderStore, 'load'> },
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
@@ -76,9 +78,9 @@ export async function filterPrivateIds(
   return new Set(orders.flatMap((order) => (order?.isPrivate === true ? order.id : [])));
 }
 
-/** The people notified about a pending order who may approve it now, including stand-ins. */
+/** Returns the people notified about a pending order who may approve it now, including stand-ins. */
 export async function findPeopleToNotify(deps: OrdersContext, order: Order): Promise<readonly string[]> {
-  const { requirements, standIns } = await loadPendingDecision(deps, order);
+  const { requirements, standIns } = await loadPendingRequirements(deps, order);
   const { people } = await findNotifiedPeople(deps.directory, requirements.list, standIns);
   const rights = await loadApproverRights(deps, order, people);
   return people.filter((userId) => checkCanDecide(order, userId, 'approve', rights) === undefined);

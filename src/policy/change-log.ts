@@ -1,11 +1,10 @@
 import { z } from 'zod';
+import { textsSchema } from '../ledger/event.ts';
 import { diffPolicies, type PolicyChange } from './diff.ts';
 import type { PolicyRule } from './policy.ts';
 import { RULE_FIELDS, serializeRule } from './rule-text.ts';
 
 /** Changes are logged as text, so that they stay readable if a later release changes the format of rules. */
-const textsSchema = z.array(z.string()).readonly();
-
 export const loggedChangeSchema = z
   .object({
     kind: z.enum(['added', 'removed', 'moved', 'changed']),
@@ -20,7 +19,7 @@ export const loggedChangeSchema = z
   .readonly();
 export type LoggedChange = z.output<typeof loggedChangeSchema>;
 
-/** Makes every amount include its currency, because `CURRENCY` may change. */
+/** Makes every logged amount include its currency, because `CURRENCY` may change. */
 const NO_CURRENCY = '';
 
 export function toLoggedChanges(
@@ -39,9 +38,9 @@ export function toLoggedChanges(
 function listLoggedFields(change: PolicyChange): LoggedChange['fields'] {
   if (change.kind === 'moved') return [];
   if (change.kind === 'changed') return change.fields;
-  const text = serializeRule(change.rule, NO_CURRENCY);
+  const serializedRule = serializeRule(change.rule, NO_CURRENCY);
   return RULE_FIELDS.flatMap((field) => {
-    const values = [text[field] ?? []].flat();
+    const values = [serializedRule[field] ?? []].flat();
     if (values.length === 0) return [];
     return [
       change.kind === 'added' ? { field, before: [], after: values } : { field, before: values, after: [] },

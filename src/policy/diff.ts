@@ -28,7 +28,7 @@ export function diffPolicies(
 ): PolicyChange[] {
   const oldRules = new Map(before.map((rule, index) => [rule.name, { rule, index }]));
   const newNames = new Set(after.map(({ name }) => name));
-  const removed = before.flatMap((rule, index): PolicyChange[] =>
+  const removals = before.flatMap((rule, index): PolicyChange[] =>
     newNames.has(rule.name) ? [] : [{ kind: 'removed', rule, from: index + 1 }],
   );
   const unmovedPositions = findUnmovedPositions(after.flatMap(({ name }) => oldRules.get(name)?.index ?? []));
@@ -42,13 +42,13 @@ export function diffPolicies(
       ...(fields.length === 0 ? [] : [{ kind: 'changed' as const, rule, to, fields }]),
     ];
   });
-  return [...removed, ...otherChanges];
+  return [...removals, ...otherChanges];
 }
 
 function diffFields(before: PolicyRule, after: PolicyRule, currency: string): FieldChange[] {
-  const [oldText, newText] = [serializeRule(before, currency), serializeRule(after, currency)];
+  const [oldFields, newFields] = [serializeRule(before, currency), serializeRule(after, currency)];
   return RULE_FIELDS.flatMap((field) => {
-    const change = { field, before: [oldText[field] ?? []].flat(), after: [newText[field] ?? []].flat() };
+    const change = { field, before: [oldFields[field] ?? []].flat(), after: [newFields[field] ?? []].flat() };
     return JSON.stringify(change.before) === JSON.stringify(change.after) ? [] : [change];
   });
 }
@@ -57,8 +57,8 @@ function diffFields(before: PolicyRule, after: PolicyRule, currency: string): Fi
 function findUnmovedPositions(positions: readonly number[]): ReadonlySet<number> {
   const runs: number[][] = [];
   for (const position of positions) {
-    const extendable = runs.filter((run) => (run.at(-1) ?? -1) < position);
-    runs.push([...findLongest(extendable), position]);
+    const extendableRuns = runs.filter((run) => (run.at(-1) ?? -1) < position);
+    runs.push([...findLongest(extendableRuns), position]);
   }
   return new Set(findLongest(runs));
 }

@@ -26,13 +26,13 @@ export function moveRuleUp(
   name: string,
 ): readonly PolicyRule[] | undefined {
   const index = position - 1;
-  const [above, rule] = [rules[index - 1], rules[index]];
-  if (above === undefined || rule?.name !== name) return undefined;
-  return [...rules.slice(0, index - 1), rule, above, ...rules.slice(index + 1)];
+  const [ruleAbove, rule] = [rules[index - 1], rules[index]];
+  if (ruleAbove === undefined || rule?.name !== name) return undefined;
+  return [...rules.slice(0, index - 1), rule, ruleAbove, ...rules.slice(index + 1)];
 }
 
 /** @returns undefined if there is no such rule */
 export function removeRule(rules: readonly PolicyRule[], name: string): readonly PolicyRule[] | undefined {
-  const remaining = rules.filter((rule) => rule.name !== name);
-  return remaining.length === rules.length ? undefined : remaining;
+  const remainingRules = rules.filter((rule) => rule.name !== name);
+  return remainingRules.length === rules.length ? undefined : remainingRules;
 }

@@ -4,7 +4,7 @@ import type { Amount } from '../money/amount.ts';
 import { matchPatterns, type NamePatterns, splitPatterns } from './name-patterns.ts';
 import {
   findSilentIds,
-  isGroup,
+  isGroupId,
   mergeApprovers,
   type Policy,
   type PolicyRule,
@@ -14,12 +14,12 @@ import type { storedRequirementSchema, storedRequirementsSchema } from './stored
 import { type AffectedName, findAffectedTags, type NameKind, toAffectedName } from './subject.ts';
 
 /**
- * Names are evaluated one by one, and the order needs everything that its names need. Unknown facts make the result
- * stricter: a `free` rule doesn't match, and a `refuse` rule does. An `approve` rule also matches, but evaluation
- * continues with the rules below it, and the order needs both. An unknown price counts as above any amount.
+ * Each name is evaluated separately, and an order must meet the requirements of all its names. If facts are
+ * unknown and a rule might match, the result is stricter: a `free` rule is skipped, a `refuse` rule applies.
+ * An `approve` rule also applies, but so does the next match. An unknown price counts as above any amount.
  */
 
-/** Settings that apply after the rules of every policy. */
+/** Settings that apply if no policy rule decides, or if a rule has no value of its own. */
 export interface PolicySettings {
   readonly approvalTasks: readonly string[];
   /** Ids of people and groups. */
@@ -43,7 +43,7 @@ export interface PolicyOrder {
   readonly usesTeamAccount: boolean;
 }
 
-/** Missing entries are unknown. */
+/** Facts without an entry in their map are unknown. */
 export interface PolicyFacts {
   readonly task: {
     readonly effect: 'read' | 'write' | 'charge';
@@ -52,7 +52,7 @@ export interface PolicyFacts {
   };
   /** Keyed by affected host. */
   readonly tags: ReadonlyMap<string, readonly string[]>;
-  readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly groupMembers: ReadonlyMap<string, ReadonlySet<string>>;
   /** Keyed by name. Zero if the task is known to be free. */
   readonly prices: ReadonlyMap<string, Amount>;
 }
@@ -60,7 +60,7 @@ export interface PolicyFacts {
 export type UnknownFact =
   | { readonly kind: 'group'; readonly group: string }
   | { readonly kind: 'tags'; readonly name: string }
-  /** The price is missing, or in another currency than the rule's. */
+  /** The price is missing, or its currency isn't the rule's. */
   | { readonly kind: 'price'; readonly name: string };
 
 /** In evaluation order. */
@@ -69,7 +69,7 @@ export type RuleCondition = (typeof RULE_CONDITIONS)[number];
 
 export interface SkippedRule {
   readonly rule: RuleReference;
-  /** The first condition that failed. `unknown`: the rule needs no approval, but it isn't known whether it matches. */
+  /** The first condition that failed; `unknown` for a `free` rule that might match. */
   readonly reason: RuleCondition | 'unknown';
   readonly unknowns: readonly UnknownFact[];
 }
@@ -83,34 +83,34 @@ export interface DecidingRule {
 export interface NameEvaluation {
   readonly name: string;
   /** Contains several rules only if facts are unknown. */
-  readonly decidedBy: readonly DecidingRule[];
+  readonly decidingRules: readonly DecidingRule[];
   /** Rules before the last deciding rule, in order. */
-  readonly skipped: readonly SkippedRule[];
+  readonly skippedRules: readonly SkippedRule[];
 }
 
 export type Requirements = Readonly<z.output<typeof storedRequirementsSchema>>;
-/** An order must meet all its requirements. */
+/** One of an order's requirements. The order must meet all of them. */
 export type Requirement = Readonly<z.output<typeof storedRequirementSchema>>;
 
 export interface PolicyEvaluation {
   readonly requirements: Requirements;
-  readonly names: readonly NameEvaluation[];
+  readonly nameEvaluations: readonly NameEvaluation[];
   /** Without duplicates. */
   readonly unknowns: readonly UnknownFact[];
 }
 
-/** A list contains the unknown facts that would decide it. */
+/** A list contains the unknown facts that decide whether the rule matches. */
 type MatchResult = 'yes' | 'no' | readonly UnknownFact[];
 
 /** A rule, with the results of the conditions that don't depend on the name. */
-interface Candidate {
+interface CandidateRule {
   readonly rule: PolicyRule;
   readonly reference: RuleReference;
   /** Set if the rule can't match any name. */
   readonly mismatch: SkippedRule | undefined;
-  readonly by: MatchResult;
-  readonly over: MatchResult;
-  readonly names: NamePatterns;
+  readonly requesterMatch: MatchResult;
+  readonly amountMatch: MatchResult;
+  readonly namePatterns: NamePatterns;
   /** Shared by all names that the rule doesn't match. */
   readonly nameMismatch: SkippedRule;
 }
@@ -119,7 +119,7 @@ interface NameWithTags extends AffectedName {
   readonly tags: readonly string[] | undefined;
 }
 
-/** A rule, or the settings, that requires approval of these names. */
+/** A rule that requires approval (or the settings, if no rule decides), and the names that it applies to. */
 interface RequirementSource {
   readonly reference: RuleReference;
   readonly rule: Omit<PolicyRule, 'name' | 'tasks' | 'names' | 'by' | 'over' | 'decision'>;
@@ -131,7 +131,7 @@ interface RequirementCollector {
   readonly sources: Map<RequirementSource['rule'], RequirementSource>;
   readonly refusingRules: Map<PolicyRule, RuleReference>;
   /** Whether the order needs approval regardless of unknown facts. */
-  isCertain: boolean;
+  isApprovalCertain: boolean;
 }
 
 export function evaluatePolicy(
@@ -142,52 +142,62 @@ export function evaluatePolicy(
 ): PolicyEvaluation {
   // An order without names would need no approval. An empty name makes rules for all names apply.
   const names = order.names.length === 0 ? [''] : [...new Set(order.names)];
-  const totals = new Map<string, Total>();
-  const getTotal = (currency: string): Total => {
+  const totals = new Map<string, OrderTotal>();
+  const getTotal = (currency: string): OrderTotal => {
     const total = totals.get(currency) ?? computeTotal(order.names, facts.prices, currency);
     totals.set(currency, total);
     return total;
   };
-  const candidates = policy.rules.map((rule, index): Candidate => {
+  const candidates = policy.rules.map((rule, index): CandidateRule => {
     const reference: RuleReference = { kind: 'rule', version: policy.version, index, name: rule.name };
     return toCandidate(rule, reference, {
       tasks: matchesTask(rule, order.task, facts.task) ? 'yes' : 'no',
-      by: matchRequester(rule, order.requester, facts.groups),
+      by: matchRequester(rule, order.requester, facts.groupMembers),
       over: matchAmount(rule, getTotal),
     });
   });
   const settingsRule = {
     ...toSettingsRequirement(settings),
-    silent: settings.silentApprovers,
-    ...{ ttlMs: undefined, remindAfterMs: undefined, escalateAfterMs: undefined },
-    ...{ escalateTo: [], breakGlass: false },
+    ttlMs: undefined,
+    remindAfterMs: undefined,
+    escalateAfterMs: undefined,
+    escalateTo: [],
+    breakGlass: false,
   };
-  const collector: RequirementCollector = { sources: new Map(), refusingRules: new Map(), isCertain: false };
-  const nameEvaluations = names.map((name) => {
-    const affected = toAffectedName(name, facts.task.nameKind);
-    const nameWithTags = { ...affected, tags: findAffectedTags(affected, facts.tags) };
-    const { decidedBy, skipped, isUndecided } = decideName(candidates, nameWithTags, collector);
-    if (!isUndecided) return { name, decidedBy, skipped };
+  const collector: RequirementCollector = {
+    sources: new Map(),
+    refusingRules: new Map(),
+    isApprovalCertain: false,
+  };
+  const evaluations = names.map((name) => {
+    const affectedName = toAffectedName(name, facts.task.nameKind);
+    const nameWithTags = { ...affectedName, tags: findAffectedTags(affectedName, facts.tags) };
+    const { isUndecided, ...decision } = decideName(candidates, nameWithTags, collector);
+    if (!isUndecided) return { name, ...decision };
     const needsApproval = settings.approvalTasks.includes(order.task);
     const reference: RuleReference = { kind: needsApproval ? 'approval_tasks' : 'rest' };
     if (needsApproval) {
       addRequirementSource(collector, settingsRule, reference, name);
-      collector.isCertain ||= !canBeFree(skipped);
+      collector.isApprovalCertain ||= !canBeFree(decision.skippedRules);
     }
-    return { name, decidedBy: [...decidedBy, { rule: reference, unknowns: [] }], skipped };
+    return {
+      name,
+      ...decision,
+      decidingRules: [...decision.decidingRules, { rule: reference, unknowns: [] }],
+    };
   });
-  if (order.usesTeamAccount && !collector.isCertain) {
+  if (order.usesTeamAccount && !collector.isApprovalCertain) {
     for (const name of names) addRequirementSource(collector, settingsRule, { kind: 'team_account' }, name);
   }
   return {
     requirements: buildRequirements(collector, settings),
-    names: nameEvaluations,
+    nameEvaluations: evaluations,
     unknowns: removeDuplicates(
-      nameEvaluations
-        // Filtered first, because there can be very many skipped rules, nearly all without unknown facts.
-        .flatMap(({ decidedBy, skipped }) => [
-          ...decidedBy,
-          ...skipped.filter(({ unknowns }) => unknowns.length > 0),
+      evaluations
+        // Filtering first is faster, because nearly all skipped rules have no unknown facts.
+        .flatMap((evaluation) => [
+          ...evaluation.decidingRules,
+          ...evaluation.skippedRules.filter(({ unknowns }) => unknowns.length > 0),
         ])
         .flatMap(({ unknowns }) => unknowns),
     ),
@@ -195,68 +205,74 @@ export function evaluatePolicy(
 }
 
 interface NameDecision extends Omit<NameEvaluation, 'name'> {
-  /** Whether no rule certainly decided. */
+  /** Whether no rule is certain to decide. */
   readonly isUndecided: boolean;
 }
 
 function decideName(
-  candidates: readonly Candidate[],
+  candidates: readonly CandidateRule[],
   name: NameWithTags,
   collector: RequirementCollector,
 ): NameDecision {
-  const decidedBy: DecidingRule[] = [];
-  const skipped: SkippedRule[] = [];
+  const decidingRules: DecidingRule[] = [];
+  const skippedRules: SkippedRule[] = [];
   for (const candidate of candidates) {
     const { rule, reference } = candidate;
     if (candidate.mismatch !== undefined) {
-      skipped.push(candidate.mismatch);
+      skippedRules.push(candidate.mismatch);
       continue;
     }
     const nameMatch = matchName(candidate, name);
     if (nameMatch === 'no') {
-      skipped.push(candidate.nameMismatch);
+      skippedRules.push(candidate.nameMismatch);
       continue;
     }
-    const matchUnknowns = [nameMatch, candidate.by].flatMap((match) =>
+    const matchUnknowns = [nameMatch, candidate.requesterMatch].flatMap((match) =>
       typeof match === 'string' ? [] : match,
     );
-    const missingPrices = typeof candidate.over === 'string' ? [] : candidate.over;
+    const missingPrices = typeof candidate.amountMatch === 'string' ? [] : candidate.amountMatch;
     const unknowns = [...matchUnknowns, ...missingPrices];
     if (rule.decision === 'free' && unknowns.length > 0) {
-      skipped.push({ rule: reference, reason: 'unknown', unknowns });
+      skippedRules.push({ rule: reference, reason: 'unknown', unknowns });
       continue;
     }
-    decidedBy.push({ rule: reference, unknowns });
+    decidingRules.push({ rule: reference, unknowns });
     if (rule.decision === 'approve') addRequirementSource(collector, rule, reference, name.name);
     if (rule.decision === 'refuse') collector.refusingRules.set(rule, reference);
     // A refusal overrides the rules below it.
-    if (rule.decision === 'refuse') return { decidedBy, skipped, isUndecided: false };
+    if (rule.decision === 'refuse') return { decidingRules, skippedRules, isUndecided: false };
     if (matchUnknowns.length > 0) continue;
-    if (rule.decision === 'approve') collector.isCertain ||= !canBeFree(skipped);
-    return { decidedBy, skipped, isUndecided: false };
+    if (rule.decision === 'approve') collector.isApprovalCertain ||= !canBeFree(skippedRules);
+    return { decidingRules, skippedRules, isUndecided: false };
   }
-  return { decidedBy, skipped, isUndecided: true };
+  return { decidingRules, skippedRules, isUndecided: true };
 }
 
-/** Whether a skipped rule may match, so that the name would need no approval. */
-function canBeFree(skipped: readonly SkippedRule[]): boolean {
-  return skipped.some(({ reason }) => reason === 'unknown');
+/** Whether a skipped `free` rule might match. The name would then need no approval. */
+function canBeFree(skippedRules: readonly SkippedRule[]): boolean {
+  return skippedRules.some(({ reason }) => reason === 'unknown');
 }
 
 /** Results of the conditions that don't depend on the name. */
 type OrderMatch = Readonly<Record<'tasks' | 'by' | 'over', MatchResult>>;
 
-function toCandidate(rule: PolicyRule, reference: RuleReference, results: OrderMatch): Candidate {
-  const skip = (reason: RuleCondition): SkippedRule => ({ rule: reference, reason, unknowns: [] });
-  const failedCondition = (['tasks', 'by', 'over'] as const).find((condition) => results[condition] === 'no');
+function toCandidate(
+  rule: PolicyRule,
+  reference: RuleReference,
+  conditionResults: OrderMatch,
+): CandidateRule {
+  const toSkippedRule = (reason: RuleCondition): SkippedRule => ({ rule: reference, reason, unknowns: [] });
+  const failedCondition = (['tasks', 'by', 'over'] as const).find(
+    (condition) => conditionResults[condition] === 'no',
+  );
   return {
     rule,
     reference,
-    mismatch: failedCondition && skip(failedCondition),
-    by: results.by,
-    over: results.over,
-    names: splitPatterns(rule.names),
-    nameMismatch: skip('names'),
+    mismatch: failedCondition && toSkippedRule(failedCondition),
+    requesterMatch: conditionResults.by,
+    amountMatch: conditionResults.over,
+    namePatterns: splitPatterns(rule.names),
+    nameMismatch: toSkippedRule('names'),
   };
 }
 
@@ -272,36 +288,40 @@ export function matchesTask(rule: PolicyRule, task: string, { effect, risk }: Ta
   );
 }
 
-function matchName({ names }: Candidate, name: NameWithTags): MatchResult {
-  const match = matchPatterns(names, name, name.tags);
+function matchName({ namePatterns }: CandidateRule, name: NameWithTags): MatchResult {
+  const match = matchPatterns(namePatterns, name, name.tags);
   return match === 'unknown' ? [{ kind: 'tags', name: name.name }] : match;
 }
 
-function matchRequester(rule: PolicyRule, requester: string, groups: PolicyFacts['groups']): MatchResult {
+function matchRequester(
+  rule: PolicyRule,
+  requester: string,
+  groups: PolicyFacts['groupMembers'],
+): MatchResult {
   if (rule.by.length === 0 || rule.by.includes(requester)) return 'yes';
   const unknowns: UnknownFact[] = [];
   for (const id of rule.by) {
     const members = groups.get(id);
     if (members?.has(requester) === true) return 'yes';
-    if (members === undefined && isGroup(id)) unknowns.push({ kind: 'group', group: id });
+    if (members === undefined && isGroupId(id)) unknowns.push({ kind: 'group', group: id });
   }
   return unknowns.length === 0 ? 'no' : unknowns;
 }
 
-function matchAmount({ over }: PolicyRule, getTotal: (currency: string) => Total): MatchResult {
+function matchAmount({ over }: PolicyRule, getTotal: (currency: string) => OrderTotal): MatchResult {
   if (over === undefined) return 'yes';
   const { minor, unknowns } = getTotal(over.currency);
   if (minor > over.minor) return 'yes';
   return unknowns.length === 0 ? 'no' : unknowns;
 }
 
-/** An order's cost in one currency, as far as it is known. */
-interface Total {
+/** The sum of an order's known prices in one currency. */
+interface OrderTotal {
   readonly minor: number;
   readonly unknowns: readonly UnknownFact[];
 }
 
-function computeTotal(names: readonly string[], prices: PolicyFacts['prices'], currency: string): Total {
+function computeTotal(names: readonly string[], prices: PolicyFacts['prices'], currency: string): OrderTotal {
   const unknowns: UnknownFact[] = [];
   let minor = 0;
   for (const name of new Set(names)) {
@@ -355,14 +375,14 @@ function buildRequirements(
   return combineRequirements([...refusingRules.values()], ruleRequirements, [settings]);
 }
 
-/** Combines the requirements at the time of an order's request with the current ones. */
-export function mergeStricter(a: Requirements, b: Requirements): Requirements {
-  const approvals = [a, b].filter(({ outcome }) => outcome === 'approve');
-  const combined = combineRequirements([...a.refusedBy, ...b.refusedBy], approvals, [a, b]);
+/** Combines an order's original requirements with the current ones. Approvals must meet both. */
+export function requireBoth(a: Requirements, b: Requirements): Requirements {
+  const approvalRequirements = [a, b].filter(({ outcome }) => outcome === 'approve');
+  const combined = combineRequirements([...a.refusedBy, ...b.refusedBy], approvalRequirements, [a, b]);
   return { ...combined, list: mergeRequirements(combined.list) };
 }
 
-/** Keeps the strictest requirement for the same people. */
+/** Merges requirements with the same approvers into one, which is as strict as the strictest. */
 export function mergeRequirements(requirements: readonly Requirement[]): readonly Requirement[] {
   const strictest = new Map<string, Requirement>();
   for (const requirement of requirements) {
@@ -370,11 +390,11 @@ export function mergeRequirements(requirements: readonly Requirement[]): readonl
     const previous = strictest.get(peopleKey);
     const names = [...new Set([...(previous?.names ?? []), ...requirement.names])];
     const stricter = previous === undefined || previous.needed < requirement.needed ? requirement : previous;
-    const merged = previous === undefined ? [requirement] : [previous, requirement];
-    const signed = merged.some((one) => one.signed);
+    const mergedRequirements = previous === undefined ? [requirement] : [previous, requirement];
+    const signed = mergedRequirements.some((one) => one.signed);
     strictest.set(peopleKey, {
       ...stricter,
-      ...mergeApprovers(stricter.approvers, findSilentIds(merged)),
+      ...mergeApprovers(stricter.approvers, findSilentIds(mergedRequirements)),
       names,
       signed,
     });
@@ -384,14 +404,14 @@ export function mergeRequirements(requirements: readonly Requirement[]): readonl
 
 type ApprovalDurations = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
 
-/** @param defaults durations that apply without approvals */
+/** @param defaults durations that apply if nothing requires approval */
 function combineRequirements(
   refusedBy: Requirements['refusedBy'],
-  approvals: readonly Omit<Requirements, 'outcome' | 'refusedBy'>[],
+  approvalRequirements: readonly Omit<Requirements, 'outcome' | 'refusedBy'>[],
   defaults: readonly ApprovalDurations[],
 ): Requirements {
   const isRefused = refusedBy.length > 0;
-  const combined = isRefused ? [] : approvals;
+  const combined = isRefused ? [] : approvalRequirements;
   const findShortest = (field: keyof ApprovalDurations) =>
     Math.min(...(combined.length > 0 ? combined : defaults).map((durations) => durations[field]));
   return {

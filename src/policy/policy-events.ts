@@ -8,7 +8,7 @@ export const policyEvents = [
     after: z.string(),
     confirmedBy: confirmedBySchema,
   }),
-  /** Has no `standIn` if the person is back. */
+  /** `standIn` is missing if the person is back. */
   buildEventSchema('person', ['stand_in_changed'], {
     standIn: z.object({ userId: z.string(), until: timestampSchema }).optional(),
     /** The previous stand-in's user id. */

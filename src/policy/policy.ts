@@ -9,14 +9,14 @@ export type RuleDecision = (typeof RULE_DECISIONS)[number];
 /** Values of a rule's `tasks` that aren't task names. */
 export const TASK_SELECTORS = ['charge', 'risk', 'all'] as const;
 
-/** Applies to a name of an order if `tasks`, `names`, `by` and `over` all match. */
+/** A rule applies to a name of an order if `tasks`, `names`, `by` and `over` all match. */
 export interface PolicyRule {
   readonly name: string;
   /** Task names, or `charge`, `risk`, `all`. */
   readonly tasks: readonly string[];
   /** `*`, `*.rest`, `cafe.rest` or `tag:brand`, in lowercase ASCII. */
   readonly names: readonly string[];
-  /** Requesters (people and groups); empty for everyone who may request. */
+  /** Requesters (people and groups); empty for everyone who may request orders. */
   readonly by: readonly string[];
   /** Only matches orders above this amount. */
   readonly over: Amount | undefined;
@@ -32,7 +32,7 @@ export interface PolicyRule {
   readonly escalateAfterMs: number | undefined;
   /** People and groups. If empty, the setting applies. */
   readonly escalateTo: readonly string[];
-  /** Whether an admin may approve alone, with a reason. Another admin signs it off afterwards. */
+  /** Whether an admin may approve alone, with a reason. Another admin signs off the approval afterwards. */
   readonly breakGlass: boolean;
   /** Whether approvals must be passkey signatures. */
   readonly signed: boolean;
@@ -45,7 +45,7 @@ export interface Policy {
 }
 
 export interface EffectivePolicy extends Policy {
-  /** Whether signing is on, but no charter was ever signed. The settings then require signed approvals. */
+  /** Whether signing is on, but no charter was ever signed. Settings then require signed approvals. */
   readonly isCharterMissing: boolean;
   /** Tags that affect decisions about orders. */
   readonly tags: readonly string[];
@@ -56,7 +56,7 @@ export interface EffectivePolicy extends Policy {
   readonly charterProblem:
     | {
         readonly problem: CharterProblem;
-        readonly environment: RequirementPeople & {
+        readonly environment: RequirementApprovers & {
           readonly needed: number;
           readonly tasks: readonly string[];
         };
@@ -64,30 +64,33 @@ export interface EffectivePolicy extends Policy {
     | undefined;
 }
 
-export interface RequirementPeople {
+export interface RequirementApprovers {
   readonly approvers: readonly string[];
   /** Approvers who are never mentioned, messaged or reminded. */
   readonly silent: readonly string[];
 }
 
-export function mergeApprovers(approvers: readonly string[], silent: readonly string[]): RequirementPeople {
+export function mergeApprovers(
+  approvers: readonly string[],
+  silent: readonly string[],
+): RequirementApprovers {
   return { approvers: [...new Set([...approvers, ...silent])], silent };
 }
 
 /** Finds the people and groups that at least one requirement notifies. */
-export function findNotifiedIds(requirements: readonly RequirementPeople[]): readonly string[] {
+export function findNotifiedIds(requirements: readonly RequirementApprovers[]): readonly string[] {
   const notifiedIds = requirements.flatMap(({ approvers, silent }) =>
     approvers.filter((id) => !silent.includes(id)),
   );
   return [...new Set(notifiedIds)];
 }
 
-export function findSilentIds(requirements: readonly RequirementPeople[]): readonly string[] {
+export function findSilentIds(requirements: readonly RequirementApprovers[]): readonly string[] {
   const notifiedIds = findNotifiedIds(requirements);
   return [...new Set(requirements.flatMap(({ silent }) => silent))].filter((id) => !notifiedIds.includes(id));
 }
 
-/** The policy version in signed approvals. While no charter is valid, it is 0, so that people must approve again. */
+/** Returns the policy version in signed approvals. A charter problem makes it 0: people must approve again. */
 export function getSignedVersion({ version, charterProblem }: EffectivePolicy): number {
   return charterProblem === undefined ? version : 0;
 }
@@ -121,27 +124,27 @@ export interface PolicyVocabulary {
 
 export type RuleReference = Readonly<z.output<typeof storedRuleSchema>>;
 
-export function needsSignatures({
-  list,
-}: {
+interface SignatureRequirements {
   readonly list: readonly { readonly signed: boolean }[];
-}): boolean {
+}
+
+export function needsSignatures({ list }: SignatureRequirements): boolean {
   return list.some(({ signed }) => signed);
 }
 
 /** Whether at least one requirement accepts unsigned approvals. */
-export function acceptsUnsignedApprovals({ list }: Parameters<typeof needsSignatures>[0]): boolean {
+export function acceptsUnsignedApprovals({ list }: SignatureRequirements): boolean {
   return list.length === 0 || list.some(({ signed }) => !signed);
 }
 
-/** Whether a Slack id is a user group's. */
-export function isGroup(id: string): boolean {
+/** Whether a Slack id belongs to a user group. */
+export function isGroupId(id: string): boolean {
   return id.startsWith('S');
 }
 
 const TAG_PREFIX = 'tag:';
 
-/** @returns the tag; undefined for a pattern of names */
+/** @returns the tag; undefined for a name pattern */
 export function parseTagPattern(pattern: string): string | undefined {
   return pattern.startsWith(TAG_PREFIX) ? pattern.slice(TAG_PREFIX.length) : undefined;
 }

@@ -3,20 +3,20 @@ import type { ProposalOf } from '../approvals/proposals/proposal.ts';
 import type { EffectivePolicy, Policy, PolicyRule } from './policy.ts';
 
 export interface PolicySource {
-  /** Returns the last published version. Before the first, returns version 0 without rules. */
-  current(): Promise<Policy>;
+  /** Returns the last published version; version 0, without rules, if none was published. */
+  loadCurrentPolicy(): Promise<Policy>;
 }
 
 export interface EffectivePolicySource {
-  current(): Promise<EffectivePolicy>;
+  loadCurrentPolicy(): Promise<EffectivePolicy>;
 }
 
 export interface StandInSource {
   /** Returns active stand-ins, keyed by the absent person's user id. */
-  current(now: Date): Promise<ReadonlyMap<string, StandIn>>;
+  loadActiveStandIns(now: Date): Promise<ReadonlyMap<string, StandIn>>;
 }
 
-/** Implemented by the store, which logs every change and queues a notification of the people concerned. */
+/** Implemented by the store, which logs every change and queues notifications to the people concerned. */
 export interface StandInStore extends StandInSource {
   begin(userId: string, standIn: StandIn, at: Date): Promise<void>;
   /** @returns the previous stand-in, if any */
@@ -35,14 +35,14 @@ export interface PolicyDraft {
   readonly rules: readonly PolicyRule[];
   readonly changedBy: string;
   readonly changedAt: Date;
-  /** Set while the draft waits for another admin's confirmation. An edit withdraws it. */
+  /** Set while the draft waits for another admin's confirmation. Editing the draft withdraws the proposal. */
   readonly proposal: ProposalOf<'policy'> | undefined;
 }
 
 export type PublishOutcome =
   | { readonly kind: 'published'; readonly proposal: ProposalOf<'policy'> }
   /** The draft already waits for confirmation. */
-  | { readonly kind: 'already_published'; readonly by: string }
+  | { readonly kind: 'already_published'; readonly proposer: string }
   /** The draft is the same as the current version. */
   | { readonly kind: 'no_difference' }
   /** A rule requires signatures, but signing is off. */
@@ -56,16 +56,16 @@ export interface PolicyStore extends PolicySource {
   findDraft(): Promise<PolicyDraft | undefined>;
   /**
    * Replaces the draft's rules.
-   * @param expected the revision that was edited (see `getDraftBase`)
+   * @param expectedRevision the revision that was edited (see `getDraftBase`)
    * @returns undefined, without saving, if someone else has changed the draft
    */
   saveDraft(
     rules: readonly PolicyRule[],
-    expected: string,
+    expectedRevision: string,
     by: string,
     at: Date,
   ): Promise<PolicyDraft | undefined>;
-  /** @returns false, without discarding, if this isn't the current revision */
+  /** @returns false, without discarding, if `revision` isn't current */
   discardDraft(revision: string, by: string, at: Date): Promise<boolean>;
   /** Proposes a draft as the next version. The proposal's id is the revision. */
   publish(revision: string, by: string, at: Date): Promise<PublishOutcome>;

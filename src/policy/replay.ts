@@ -18,43 +18,43 @@ export interface ReplayedOrder {
 }
 
 export interface Replay {
-  readonly total: number;
-  readonly unchanged: number;
-  readonly counts: Readonly<Record<ReplayChange, number>>;
+  readonly totalCount: number;
+  readonly unchangedCount: number;
+  readonly changeCounts: Readonly<Record<ReplayChange, number>>;
   /** How many orders changed their outcome, keyed by the change, such as `approve→free`. */
-  readonly outcomes: Readonly<Record<string, number>>;
+  readonly outcomeChangeCounts: Readonly<Record<string, number>>;
   readonly changedOrders: readonly ReplayedOrder[];
 }
 
-/** Compares past orders' requirements with those of a draft. @param evaluate evaluates an order under the draft */
+/** Compares past orders' requirements with a draft's. @param evaluate evaluates an order under the draft */
 export function comparePastOrders<Past extends PastOrder>(
-  evaluate: (order: Past) => Requirements,
+  evaluate: (pastOrder: Past) => Requirements,
   pastOrders: readonly Past[],
 ): Replay {
-  const changedOrders = pastOrders.flatMap((order): ReplayedOrder[] => {
-    const { orderId, requirements: before } = order;
-    const after = evaluate(order);
+  const changedOrders = pastOrders.flatMap((pastOrder): ReplayedOrder[] => {
+    const { orderId, requirements: before } = pastOrder;
+    const after = evaluate(pastOrder);
     const change = compareRequirements(before, after);
     return change === undefined ? [] : [{ orderId, before, after, change }];
   });
-  const counts = { stricter: 0, looser: 0, other: 0 };
-  const outcomes: Record<string, number> = {};
+  const changeCounts = { stricter: 0, looser: 0, other: 0 };
+  const outcomeChangeCounts: Record<string, number> = {};
   for (const { before, after, change } of changedOrders) {
-    counts[change] += 1;
+    changeCounts[change] += 1;
     if (before.outcome === after.outcome) continue;
     const key = `${before.outcome}→${after.outcome}`;
-    outcomes[key] = (outcomes[key] ?? 0) + 1;
+    outcomeChangeCounts[key] = (outcomeChangeCounts[key] ?? 0) + 1;
   }
   return {
-    total: pastOrders.length,
-    unchanged: pastOrders.length - changedOrders.length,
-    counts,
-    outcomes,
+    totalCount: pastOrders.length,
+    unchangedCount: pastOrders.length - changedOrders.length,
+    changeCounts,
+    outcomeChangeCounts,
     changedOrders,
   };
 }
 
-/** @returns undefined if both need the same approvals, even under different rules */
+/** @returns undefined if both need the same approvals, even if different rules apply */
 function compareRequirements(before: Requirements, after: Requirements): ReplayChange | undefined {
   const isStricter = impliesRequirements(after, before);
   const isLooser = impliesRequirements(before, after);

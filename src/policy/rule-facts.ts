@@ -1,20 +1,20 @@
 import type { Amount } from '../money/amount.ts';
 import type { PolicyFacts, PolicyOrder } from './evaluate.ts';
-import { isGroup, type PolicyRule, parseTagPattern } from './policy.ts';
+import { isGroupId, type PolicyRule, parseTagPattern } from './policy.ts';
 import { toAffectedName } from './subject.ts';
 
-/** Unknown facts are omitted, which makes the evaluation stricter. */
+/** Results omit unknown facts, which makes the evaluation stricter. */
 export interface FactSources<Task extends string = string> {
   readonly directory: {
     /** Undefined if Slack can't look up the group. */
     listGroupMembers(groupId: string): Promise<readonly string[] | undefined>;
   };
   readonly ruleFacts: {
-    /** The currency of the zero price of free tasks. */
+    /** Currency of the zero price for free tasks. */
     readonly currency: string;
-    /** Known prices by name. */
+    /** Returns known prices, keyed by name. */
     loadPrices(order: PolicyQuery<Task>): Promise<PolicyFacts['prices']>;
-    /** The hosts' own tags, without their parents' tags. Missing entries are unknown. */
+    /** Returns the hosts' own tags, without their parents' tags. Tags of missing hosts are unknown. */
     loadTags(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
   };
 }
@@ -23,19 +23,19 @@ export interface PolicyQuery<Task extends string = string> extends PolicyOrder {
   readonly task: Task;
   /** The task's input. Its period affects the price. */
   readonly input: unknown;
-  readonly facts: PolicyFacts['task'];
+  readonly taskFacts: PolicyFacts['task'];
   /** Whether the task is known to be free for a name. */
   readonly isFree: (name: string) => boolean;
 }
 
-/** Loads only the facts that these rules use. @param rules the rules of all policies to evaluate */
+/** Loads only the facts that the rules use. @param rules the rules of all policies to evaluate */
 export async function loadRuleFacts<Task extends string>(
   { directory, ruleFacts }: FactSources<Task>,
   rules: readonly PolicyRule[],
   order: PolicyQuery<Task>,
 ): Promise<PolicyFacts> {
-  const groupIds = [...new Set(rules.flatMap(({ by }) => by.filter(isGroup)))];
-  const hosts = order.names.flatMap((name) => toAffectedName(name, order.facts.nameKind).hosts);
+  const groupIds = [...new Set(rules.flatMap(({ by }) => by.filter(isGroupId)))];
+  const hosts = order.names.flatMap((name) => toAffectedName(name, order.taskFacts.nameKind).hosts);
   const usesTags = rules.some(({ names }) => names.some((name) => parseTagPattern(name) !== undefined));
   const usesPrices = rules.some(({ over }) => over !== undefined);
   const [groups, tags, prices] = await Promise.all([
@@ -44,9 +44,9 @@ export async function loadRuleFacts<Task extends string>(
     usesPrices ? ruleFacts.loadPrices(order) : new Map<string, Amount>(),
   ]);
   return {
-    task: order.facts,
+    task: order.taskFacts,
     tags,
-    groups: new Map(groups.flatMap(([id, members]) => (members ? [[id, new Set(members)]] : []))),
+    groupMembers: new Map(groups.flatMap(([id, members]) => (members ? [[id, new Set(members)]] : []))),
     prices: usesPrices ? addZeroPrices(order, prices, ruleFacts.currency) : prices,
   };
 }

@@ -1,7 +1,7 @@
-import { isGroup, type PolicyRule, parseTagPattern, TASK_SELECTORS } from './policy.ts';
+import { isGroupId, type PolicyRule, parseTagPattern, TASK_SELECTORS } from './policy.ts';
 
 /*
- * Parts of a sentence about a rule, which views put into words, such as “*Transfers* of `*.rest` requested by
+ * Parts from which views write a sentence about a rule, such as “*Transfers* of `*.rest` requested by
  * *@marketing* over *€500* need *2 of @finance*”.
  */
 
@@ -32,7 +32,7 @@ export interface RuleDescription
   readonly escalateTo: readonly PersonPart[];
 }
 
-/** Omits what `all` tasks or `*` already include. */
+/** Omits tasks and names that `all` or `*` already includes. */
 export function describeRule(rule: PolicyRule): RuleDescription {
   return {
     ...rule,
@@ -58,5 +58,5 @@ function toNamePart(pattern: string): NamePart {
 }
 
 function toPersonPart(id: string): PersonPart {
-  return { kind: isGroup(id) ? 'group' : 'user', id };
+  return { kind: isGroupId(id) ? 'group' : 'user', id };
 }

@@ -3,7 +3,7 @@ import { formatDuration, parseDuration } from '../lib/duration.ts';
 import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
 import { normalizePattern } from './name-patterns.ts';
 import {
-  isGroup,
+  isGroupId,
   mergeApprovers,
   type PolicyRule,
   type PolicyVocabulary,
@@ -12,7 +12,7 @@ import {
   TASK_SELECTORS,
 } from './policy.ts';
 
-/** In the order of a YAML file. */
+/** In the order in which YAML files list them. */
 export const RULE_FIELDS = [
   'rule_name',
   'tasks',
@@ -32,13 +32,13 @@ export const RULE_FIELDS = [
 ] as const;
 export type RuleField = (typeof RULE_FIELDS)[number];
 
-/** A rule with the field names of the form, as in a YAML file, a submitted form or a stored version. */
+/** A rule as text, as in a YAML file, a submitted form or a stored policy version. */
 export type SerializedRule = Readonly<Partial<Record<RuleField, string | readonly string[]>>>;
 
 export const MAX_RULES = 500;
 const MAX_LIST_ITEMS = 100;
 const MAX_NAME_LENGTH = 80;
-const MAX_NEEDED = 20;
+const MAX_NEEDED_APPROVALS = 20;
 
 export type PolicyIssueCode =
   | 'not_a_list_of_rules'
@@ -67,11 +67,11 @@ export type PolicyIssueCode =
 
 export interface PolicyIssue {
   readonly code: PolicyIssueCode;
-  /** The rule's index, the field, and the index in the field's list. Empty for the whole policy. */
+  /** The rule's index, the field, and the item's index if the field is a list. Empty for the whole policy. */
   readonly path: readonly (string | number)[];
   readonly ruleName: string | undefined;
   readonly field: string | undefined;
-  /** The original text. */
+  /** The rejected text or number. */
   readonly given: string | undefined;
   readonly suggestions: readonly string[];
 }
@@ -83,31 +83,31 @@ export type ParsedRules =
 const ruleSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
 const rulesSchema = z.array(z.unknown());
 
-/** Returns all issues together. @param input an untrusted list of objects like {@link SerializedRule} */
+/** Returns the issues of all rules. @param input untrusted; should be a list of {@link SerializedRule} */
 export function parseRules(input: unknown, vocabulary: PolicyVocabulary): ParsedRules {
-  const list = rulesSchema.safeParse(input);
-  const wholePolicy = { path: [], ruleName: undefined, field: undefined, given: undefined };
-  if (!list.success) {
+  const parsedList = rulesSchema.safeParse(input);
+  const wholePolicyIssue = { path: [], ruleName: undefined, field: undefined, given: undefined };
+  if (!parsedList.success) {
     return {
       ok: false,
-      issues: [{ ...wholePolicy, code: 'not_a_list_of_rules', suggestions: ['- rule_name: …'] }],
+      issues: [{ ...wholePolicyIssue, code: 'not_a_list_of_rules', suggestions: ['- rule_name: …'] }],
     };
   }
-  if (list.data.length > MAX_RULES) {
-    const given = String(list.data.length);
+  if (parsedList.data.length > MAX_RULES) {
+    const given = String(parsedList.data.length);
     return {
       ok: false,
-      issues: [{ ...wholePolicy, code: 'too_many_rules', given, suggestions: [String(MAX_RULES)] }],
+      issues: [{ ...wholePolicyIssue, code: 'too_many_rules', given, suggestions: [String(MAX_RULES)] }],
     };
   }
   const issues: PolicyIssue[] = [];
   const takenNames = new Set<string>();
-  const rules = list.data.flatMap((raw, index) => {
-    const reader = new RuleReader(raw, index, vocabulary, issues);
+  const rules = parsedList.data.flatMap((rawRule, index) => {
+    const reader = new RuleReader(rawRule, index, vocabulary, issues);
     const rule = reader.read();
     if (rule === undefined) return [];
     const key = rule.name.toLowerCase();
-    if (takenNames.has(key)) reader.report('rule_name', 'name_taken', rule.name, []);
+    if (takenNames.has(key)) reader.addFieldIssue('rule_name', 'name_taken', rule.name, []);
     if (key !== '') takenNames.add(key);
     return [rule];
   });
@@ -122,11 +122,11 @@ class RuleReader {
   readonly #vocabulary: PolicyVocabulary;
   readonly #issues: PolicyIssue[];
 
-  constructor(raw: unknown, index: number, vocabulary: PolicyVocabulary, issues: PolicyIssue[]) {
+  constructor(rawRule: unknown, index: number, vocabulary: PolicyVocabulary, issues: PolicyIssue[]) {
     this.#index = index;
     this.#vocabulary = vocabulary;
     this.#issues = issues;
-    const parsed = ruleSchema.safeParse(raw);
+    const parsed = ruleSchema.safeParse(rawRule);
     this.#fields = parsed.data ?? {};
     this.#isRule = parsed.success;
     for (const issue of parsed.error?.issues ?? []) {
@@ -168,7 +168,12 @@ class RuleReader {
     return rule;
   }
 
-  report(field: RuleField, code: PolicyIssueCode, given: string | undefined, suggestions: readonly string[]) {
+  addFieldIssue(
+    field: RuleField,
+    code: PolicyIssueCode,
+    given: string | undefined,
+    suggestions: readonly string[],
+  ) {
     this.#addIssue([field], field, code, given, suggestions);
   }
 
@@ -195,7 +200,7 @@ class RuleReader {
     const value = this.#fields[field];
     const [first, ...others] = value === undefined || typeof value === 'string' ? [value] : value;
     if (others.length > 0)
-      this.report(field, 'multiple_values', [first, ...others].join(', '), [first ?? '']);
+      this.addFieldIssue(field, 'multiple_values', [first, ...others].join(', '), [first ?? '']);
     const text = first?.trim();
     return text === '' ? undefined : text;
   }
@@ -209,7 +214,7 @@ class RuleReader {
     const isText = typeof value === 'string';
     const items = isText ? value.split(/[\s,]+/).filter((item) => item !== '') : value;
     if (items.length > MAX_LIST_ITEMS) {
-      this.report(field, 'too_many_items', String(items.length), [String(MAX_LIST_ITEMS)]);
+      this.addFieldIssue(field, 'too_many_items', String(items.length), [String(MAX_LIST_ITEMS)]);
       return [];
     }
     const parsedItems = items.flatMap((item, position) => {
@@ -226,7 +231,7 @@ class RuleReader {
     const issueCount = this.#issues.length;
     const items = this.#readList(field, parse);
     if (items.length === 0 && this.#issues.length === issueCount) {
-      this.report(field, 'missing', undefined, [example]);
+      this.addFieldIssue(field, 'missing', undefined, [example]);
     }
     return items;
   }
@@ -240,10 +245,11 @@ class RuleReader {
 
   #readName(): string {
     const name = this.#readText('rule_name');
-    if (name === undefined) this.report('rule_name', 'missing', undefined, ['transfers of the brand']);
-    else if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) this.report('rule_name', 'invalid_name', undefined, []);
+    if (name === undefined) this.addFieldIssue('rule_name', 'missing', undefined, ['transfers of the brand']);
+    else if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name))
+      this.addFieldIssue('rule_name', 'invalid_name', undefined, []);
     else if ([...name].length > MAX_NAME_LENGTH) {
-      this.report('rule_name', 'name_too_long', String([...name].length), [String(MAX_NAME_LENGTH)]);
+      this.addFieldIssue('rule_name', 'name_too_long', String([...name].length), [String(MAX_NAME_LENGTH)]);
     }
     return name ?? '';
   }
@@ -255,8 +261,8 @@ class RuleReader {
   #readDecision(): RuleDecision | undefined {
     const text = this.#readText('decision');
     const decision = RULE_DECISIONS.find((known) => known === text?.toLowerCase());
-    if (text === undefined) this.report('decision', 'missing', undefined, RULE_DECISIONS);
-    else if (decision === undefined) this.report('decision', 'unknown_decision', text, RULE_DECISIONS);
+    if (text === undefined) this.addFieldIssue('decision', 'missing', undefined, RULE_DECISIONS);
+    else if (decision === undefined) this.addFieldIssue('decision', 'unknown_decision', text, RULE_DECISIONS);
     return decision;
   }
 
@@ -269,7 +275,7 @@ class RuleReader {
     if (parsed.ok) return parsed.amount;
     const hundred = parseAmount('100', currency);
     const example = hundred.ok ? formatDecimal(hundred.amount) : '100.00';
-    this.report('over', parsed.issue, text, [example]);
+    this.addFieldIssue('over', parsed.issue, text, [example]);
     return undefined;
   }
 
@@ -277,8 +283,8 @@ class RuleReader {
     const text = this.#readText('needed');
     if (text === undefined) return 1;
     const needed = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-    if (needed >= 1 && needed <= MAX_NEEDED) return needed;
-    this.report('needed', 'invalid_count', text, ['1', String(MAX_NEEDED)]);
+    if (needed >= 1 && needed <= MAX_NEEDED_APPROVALS) return needed;
+    this.addFieldIssue('needed', 'invalid_count', text, ['1', String(MAX_NEEDED_APPROVALS)]);
     return 1;
   }
 
@@ -286,14 +292,14 @@ class RuleReader {
     const text = this.#readText(field);
     if (text === undefined) return undefined;
     const ms = parseDuration(text);
-    if (ms === undefined) this.report(field, 'not_a_duration', text, ['90s', '15m', '48h', '7d']);
+    if (ms === undefined) this.addFieldIssue(field, 'not_a_duration', text, ['90s', '15m', '48h', '7d']);
     return ms;
   }
 
   #readFlag(field: 'break_glass' | 'signed'): boolean {
     const text = this.#readText(field)?.toLowerCase();
     if (text !== undefined && text !== 'true' && text !== 'false') {
-      this.report(field, 'not_true_or_false', text, ['true', 'false']);
+      this.addFieldIssue(field, 'not_true_or_false', text, ['true', 'false']);
     }
     return text === 'true';
   }
@@ -302,17 +308,17 @@ class RuleReader {
   #checkApprovalFields(rule: PolicyRule) {
     const { needed, ttlMs, remindAfterMs, escalateAfterMs, breakGlass, signed } = rule;
     const { approvers } = mergeApprovers(rule.approvers, rule.silent);
-    if (breakGlass && signed) this.report('break_glass', 'conflicts_with_signed', 'true', ['false']);
-    const { length: approverCount } = approvers;
-    if (approverCount > 0 && needed > approverCount && !approvers.some(isGroup)) {
-      this.report('needed', 'more_than_approvers', String(needed), [String(approverCount)]);
+    if (breakGlass && signed) this.addFieldIssue('break_glass', 'conflicts_with_signed', 'true', ['false']);
+    const approverCount = approvers.length;
+    if (approverCount > 0 && needed > approverCount && !approvers.some(isGroupId)) {
+      this.addFieldIssue('needed', 'more_than_approvers', String(needed), [String(approverCount)]);
     }
     for (const [field, ms] of [
       ['remind_after', remindAfterMs],
       ['escalate_after', escalateAfterMs],
     ] as const) {
       if (ttlMs !== undefined && ms !== undefined && ms >= ttlMs) {
-        this.report(field, 'not_before_ttl', formatDuration(ms), [formatDuration(ttlMs)]);
+        this.addFieldIssue(field, 'not_before_ttl', formatDuration(ms), [formatDuration(ttlMs)]);
       }
     }
   }
@@ -323,7 +329,7 @@ class RuleReader {
     for (const field of approvalFields) {
       const value = this.#fields[field];
       const isEmpty = value === undefined || value.length === 0 || value === 'false';
-      if (!isEmpty) this.report(field, 'not_for_this_decision', decision, ['approve']);
+      if (!isEmpty) this.addFieldIssue(field, 'not_for_this_decision', decision, ['approve']);
     }
   }
 }
@@ -334,10 +340,11 @@ function parseSlackId(text: string): string | undefined {
   return id;
 }
 
-/** The inverse of {@link parseRules}. Omits empty fields and default values. */
+/** The inverse of {@link parseRules} for one rule. Omits empty fields and default values. */
 export function serializeRule(rule: PolicyRule, currency: string): SerializedRule {
   const { over } = rule;
-  const formatOptional = (ms: number | undefined) => (ms === undefined ? undefined : formatDuration(ms));
+  const formatOptionalDuration = (ms: number | undefined) =>
+    ms === undefined ? undefined : formatDuration(ms);
   const isApproval = rule.decision === 'approve';
   const fields: Readonly<Record<RuleField, string | readonly string[] | undefined>> = {
     rule_name: rule.name,
@@ -349,9 +356,9 @@ export function serializeRule(rule: PolicyRule, currency: string): SerializedRul
     approvers: rule.approvers,
     silent: rule.silent,
     needed: isApproval && rule.needed !== 1 ? String(rule.needed) : undefined,
-    ttl: formatOptional(rule.ttlMs),
-    remind_after: formatOptional(rule.remindAfterMs),
-    escalate_after: formatOptional(rule.escalateAfterMs),
+    ttl: formatOptionalDuration(rule.ttlMs),
+    remind_after: formatOptionalDuration(rule.remindAfterMs),
+    escalate_after: formatOptionalDuration(rule.escalateAfterMs),
     escalate_to: rule.escalateTo,
     break_glass: rule.breakGlass ? 'true' : undefined,
     signed: rule.signed ? 'true' : undefined,

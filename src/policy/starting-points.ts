@@ -1,13 +1,13 @@
 import type { SerializedRule } from './rule-text.ts';
 
-/** Placeholders, which an admin replaces with people and groups. */
+/** Placeholders that an admin replaces with people and groups. */
 export const ROLES = ['managers', 'finance', 'legal', 'brand_owners', 'security'] as const;
 export type Role = (typeof ROLES)[number];
 
-export const STARTING_POINTS = ['small_team', 'agency', 'company', 'regulated'] as const;
-export type StartingPointName = (typeof STARTING_POINTS)[number];
+export const STARTING_POINT_NAMES = ['small_team', 'agency', 'company', 'regulated'] as const;
+export type StartingPointName = (typeof STARTING_POINT_NAMES)[number];
 
-/** A rule that has roles in place of people and groups. */
+/** A rule with roles in place of people and groups. */
 interface StartingRule extends Omit<SerializedRule, 'by' | 'approvers' | 'escalate_to'> {
   readonly rule_name: string;
   readonly by?: readonly Role[];
@@ -49,7 +49,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
     },
     MANAGERS_SET_NAMESERVERS,
     {
-      rule_name: 'Risky tasks need approval',
+      rule_name: 'Other risky tasks need approval',
       tasks: ['risk', 'transfer'],
       names: ['*'],
       decision: 'approve',
@@ -60,7 +60,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
   agency: [
     REDIRECTS_ARE_FREE,
     {
-      rule_name: 'Risky tasks on own and guarded names need approval',
+      rule_name: 'Risky tasks on our own and guarded names need approval',
       tasks: ['risk', 'transfer'],
       names: ['tag:own', 'tag:guarded'],
       decision: 'approve',
@@ -108,7 +108,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
       needed: '2',
     },
     {
-      rule_name: 'Risky tasks need approval',
+      rule_name: 'Other risky tasks need approval',
       tasks: ['risk', 'transfer'],
       names: ['*'],
       decision: 'approve',
@@ -124,7 +124,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
       decision: 'refuse',
     },
     {
-      rule_name: 'Risky tasks need approval',
+      rule_name: 'Other risky tasks need approval',
       tasks: ['risk', 'transfer'],
       names: ['*'],
       decision: 'approve',
@@ -160,17 +160,17 @@ export function getStartingPoint(name: StartingPointName): StartingPoint {
 }
 
 /**
- * Replaces roles with people and groups. The rule parser reports roles without people as missing.
- * @param people ids of people and groups for each role
+ * Replaces roles with people and groups. If a role has none, the rule parser may report missing approvers.
+ * @param idsByRole ids of people and groups for each role
  * @param options.canSign if false, no rule requires signatures
  */
 export function fillStartingPoint(
   { rules }: StartingPoint,
-  people: Readonly<Partial<Record<Role, readonly string[]>>>,
+  idsByRole: Readonly<Partial<Record<Role, readonly string[]>>>,
   { canSign }: { readonly canSign: boolean },
 ): SerializedRule[] {
   const resolveRoles = (roles: readonly Role[] | undefined) => [
-    ...new Set((roles ?? []).flatMap((role) => people[role] ?? [])),
+    ...new Set((roles ?? []).flatMap((role) => idsByRole[role] ?? [])),
   ];
   return rules.map(({ by, approvers, escalate_to, signed, ...rule }) => ({
     ...rule,

@@ -1,13 +1,9 @@
 import { z } from 'zod';
+import { textsSchema } from '../ledger/event.ts';
 
 /* Requirements are stored with an order. */
 
-const textsSchema = z.array(z.string()).readonly();
-
-/**
- * A rule in an order's requirements and events. Kinds other than `rule` aren't part of a policy: they apply after its
- * rules.
- */
+/** A rule in an order's requirements and events. Kinds other than `rule` apply after the policy's rules. */
 export const storedRuleSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rule'), version: z.int(), index: z.int(), name: z.string() }),
   /** Tasks in `APPROVAL_TASKS` need approval by `APPROVALS_REQUIRED` of `APPROVERS`. */
@@ -16,7 +12,7 @@ export const storedRuleSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rest') }),
   /** An order that uses the team's account needs approval, even if no other rule requires it. */
   z.object({ kind: z.literal('team_account') }),
-  /** A mandate, or an order that its mandate holds, needs approval by someone other than the requester. */
+  /** Mandates, and renewals that a mandate holds back, need approval by someone other than the requester. */
   z.object({ kind: z.literal('mandate') }),
   /** While no charter is valid, the environment's settings apply, and approvals must be signed. */
   z.object({ kind: z.literal('environment') }),

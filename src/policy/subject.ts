@@ -1,6 +1,6 @@
 /* Rules, budgets and tags are matched against the hosts that an order affects. */
 
-/** The kind of names that a task has. A contact's or user's id affects no host, even if it looks like one. */
+/** The kind of a task's names. The id of a contact or user affects no host, even if it looks like one. */
 export type NameKind = 'host' | 'id';
 
 export interface AffectedName {
@@ -18,7 +18,7 @@ export function toAffectedName(name: string, kind: NameKind): AffectedName {
     .slice(authority.lastIndexOf('@') + 1)
     .toLowerCase()
     .split('.');
-  // The last label alone is a top-level domain.
+  // The last label alone is the top-level domain, which is left out.
   return { name, hosts: labels.slice(0, -1).map((_, index) => labels.slice(index).join('.')) };
 }
 
@@ -34,7 +34,7 @@ export function findAffectedTags({ hosts }: AffectedName, tags: TagsByHost): rea
 /** @param loadTags loads the hosts' own tags, without their parents' tags */
 export function createTagLoader(
   loadTags: (hosts: readonly string[]) => Promise<TagsByHost>,
-): (hosts: readonly string[]) => Promise<TagsByHost> {
+): (names: readonly string[]) => Promise<TagsByHost> {
   return async (names) => {
     const affectedNames = names.map((name) => toAffectedName(name, 'host'));
     return mapTagsByName(
@@ -45,5 +45,7 @@ export function createTagLoader(
 }
 
 export function mapTagsByName(names: readonly AffectedName[], tags: TagsByHost): TagsByHost {
-  return new Map(names.map((affected) => [affected.name, findAffectedTags(affected, tags) ?? []]));
+  return new Map(
+    names.map((affectedName) => [affectedName.name, findAffectedTags(affectedName, tags) ?? []]),
+  );
 }

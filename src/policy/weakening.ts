@@ -59,7 +59,7 @@ export function findWeakenedSettings(
 /** The limits that an order's price is checked against. */
 export interface PriceLimits {
   readonly rules: readonly PolicyRule[];
-  /** The maximum price per name and year of each active mandate. */
+  /** Active mandates. `maxPrice` is per name and year. */
   readonly mandates: readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[];
   readonly budgets: readonly { readonly amount: Amount }[];
   readonly getTaskRisk: (task: Price['task']) => TaskRisk;
@@ -72,21 +72,24 @@ export interface PriceLimits {
  * exceeding every limit.
  */
 export function findWeakeningEdits(
-  list: readonly Price[],
+  prices: readonly Price[],
   edits: readonly PriceEdit[],
-  conditions: PriceLimits,
+  limits: PriceLimits,
 ): readonly PriceEdit[] {
-  const pricesByTask = groupBy(list, formatTaskKey);
-  const weakens = (edit: PriceEdit, price: Price): boolean => {
-    const { orderLimits, perNameLimits } = findApplicableLimits(price, conditions);
+  const pricesByTask = groupBy(prices, formatTaskKey);
+  const weakensLimits = (edit: PriceEdit, price: Price): boolean => {
+    const { orderLimits, perNameLimits } = findApplicableLimits(price, limits);
     if (orderLimits.length + perNameLimits.length === 0) return false;
-    const before = pricesByTask.get(formatTaskKey(price)) ?? [];
-    const after = [
-      ...before.filter((old) => !isReplaced(old, edit)),
+    const pricesBefore = pricesByTask.get(formatTaskKey(price)) ?? [];
+    const pricesAfter = [
+      ...pricesBefore.filter((oldPrice) => !isReplaced(oldPrice, edit)),
       ...(formatTaskKey(edit.after) === formatTaskKey(price) ? [edit.after] : []),
     ];
-    return listPriceChangeDates([...before, ...after], conditions.today).some((day) => {
-      const [amountBefore, amountAfter] = [findAmount(before, price, day), findAmount(after, price, day)];
+    return listPriceChangeDates([...pricesBefore, ...pricesAfter], limits.today).some((day) => {
+      const [amountBefore, amountAfter] = [
+        findAmount(pricesBefore, price, day),
+        findAmount(pricesAfter, price, day),
+      ];
       if (
         amountAfter === undefined ||
         (amountBefore?.currency === amountAfter.currency && amountAfter.minor >= amountBefore.minor)
@@ -94,7 +97,7 @@ export function findWeakeningEdits(
         return false;
       const isWithin = (amount: Amount | undefined, { currency, minor }: Amount) =>
         amount?.currency === currency && amount.minor <= minor;
-      // An order's total can exceed a limit that no single price exceeds.
+      // Order limits apply to the order's total, which can exceed a limit that no single price exceeds.
       return (
         orderLimits.some((limit) => isWithin(amountAfter, limit)) ||
         perNameLimits.some((limit) => isWithin(amountAfter, limit) && !isWithin(amountBefore, limit))
@@ -102,7 +105,8 @@ export function findWeakeningEdits(
     });
   };
   return edits.filter(
-    (edit) => weakens(edit, edit.after) || (edit.before !== undefined && weakens(edit, edit.before)),
+    (edit) =>
+      weakensLimits(edit, edit.after) || (edit.before !== undefined && weakensLimits(edit, edit.before)),
   );
 }
 
@@ -116,12 +120,12 @@ function isReplaced(price: Price, { before, after }: PriceEdit): boolean {
   );
 }
 
-function listPriceChangeDates(list: readonly Price[], today: string): readonly string[] {
-  return [...new Set([today, ...list.map(({ validFrom }) => validFrom).filter((day) => day > today)])];
+function listPriceChangeDates(prices: readonly Price[], today: string): readonly string[] {
+  return [...new Set([today, ...prices.map(({ validFrom }) => validFrom).filter((day) => day > today)])];
 }
 
-function findAmount(list: readonly Price[], { zone, task, period }: Price, day: string) {
-  return findQuote(list, { name: `any.${zone}`, task, period }, day)?.amount;
+function findAmount(prices: readonly Price[], { zone, task, period }: Price, day: string) {
+  return findQuote(prices, { name: `any.${zone}`, task, period }, day)?.amount;
 }
 
 function findApplicableLimits(
@@ -140,7 +144,7 @@ function findApplicableLimits(
   };
 }
 
-/** Whether a pattern can match a direct child of a zone. Tag patterns always can: any name can have any tag. */
+/** Whether a pattern can match a direct child of a zone. Tag patterns can: any name can have any tag. */
 function canMatchZone(pattern: string, zone: string): boolean {
   if (pattern === '*' || parseTagPattern(pattern) !== undefined) return true;
   return pattern.startsWith('*.')

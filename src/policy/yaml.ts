@@ -10,7 +10,7 @@ import { MAX_RULES, type PolicyIssue, parseRules, serializeRule } from './rule-t
 
 /** In characters. */
 export const MAX_YAML_LENGTH = 128 * 1_024;
-/** Far more than the largest allowed policy needs. Limits the time that a malicious file can take. */
+/** Far more than the largest allowed policy needs. Limits the time that parsing a malicious file can take. */
 const MAX_TOKENS = 120 * MAX_RULES;
 const MAX_FLOW_DEPTH = 4;
 const MAX_INDENT = 40;
@@ -70,39 +70,39 @@ function findForbiddenSyntax(source: string): YamlIssue | undefined {
   if (source.length > MAX_YAML_LENGTH)
     return { line: 1, code: 'file_too_large', given: String(source.length) };
   let line = 1;
-  let tokens = 0;
+  let tokenCount = 0;
   let flowDepth = 0;
-  let indicators = 0;
+  let indicatorCount = 0;
   let isLineStart = true;
   for (const token of new Lexer().lex(source)) {
     const type = CST.tokenType(token);
     const buildIssue = (code: YamlIssueCode): YamlIssue => ({ line, code, given: token.slice(0, 40) });
-    tokens += 1;
-    if (tokens > MAX_TOKENS) return buildIssue('file_too_large');
+    tokenCount += 1;
+    if (tokenCount > MAX_TOKENS) return buildIssue('file_too_large');
     if (type === 'alias' || type === 'anchor') return buildIssue('alias');
     if (type === 'tag') return buildIssue('tag');
     if (type === 'directive-line') return buildIssue('directive');
     if (type === 'flow-seq-start' || type === 'flow-map-start') flowDepth += 1;
     if (type === 'flow-seq-end' || type === 'flow-map-end') flowDepth -= 1;
-    if (flowDepth === 0 && INDICATORS.has(type)) indicators += 1;
+    if (flowDepth === 0 && STRUCTURE_INDICATORS.has(type)) indicatorCount += 1;
     const isIndent = isLineStart && type === 'space';
     if (
       flowDepth > MAX_FLOW_DEPTH ||
-      indicators > MAX_INDICATORS_PER_LINE ||
+      indicatorCount > MAX_INDICATORS_PER_LINE ||
       (isIndent && token.length > MAX_INDENT)
     ) {
       return buildIssue('nested_too_deep');
     }
-    const newlines = token.split('\n').length - 1;
-    line += newlines;
-    isLineStart = newlines > 0;
-    if (isLineStart) indicators = 0;
+    const newlineCount = token.split('\n').length - 1;
+    line += newlineCount;
+    isLineStart = newlineCount > 0;
+    if (isLineStart) indicatorCount = 0;
   }
   return undefined;
 }
 
 /** Tokens that open a structure within a line. */
-const INDICATORS: ReadonlySet<CST.TokenType | null> = new Set([
+const STRUCTURE_INDICATORS: ReadonlySet<CST.TokenType | null> = new Set([
   'seq-item-ind',
   'explicit-key-ind',
   'map-value-ind',
@@ -116,17 +116,17 @@ function findKeyIssues(document: Document.Parsed, getLine: GetLine) {
   const duplicateKeys: YamlIssue[] = [];
   visit(document, {
     Map(_key, map) {
-      const seen = new Set<string>();
+      const seenFields = new Set<string>();
       for (const { key } of map.items) {
-        const line = getLine(findStart(key) ?? 0);
-        // Objects can't have keys that aren't text, and `__proto__` would set the prototype.
+        const line = getLine(findStartOffset(key) ?? 0);
+        // Keys of objects must be text, and `__proto__` would set the prototype.
         if (!isScalar(key) || key.value === '__proto__') {
           invalidKey ??= { line, code: 'invalid_key', given: undefined };
           continue;
         }
         const field = String(key.value);
-        if (seen.has(field)) duplicateKeys.push({ line, code: 'duplicate_field', given: field });
-        seen.add(field);
+        if (seenFields.has(field)) duplicateKeys.push({ line, code: 'duplicate_field', given: field });
+        seenFields.add(field);
       }
     },
   });
@@ -137,7 +137,7 @@ function findKeyIssues(document: Document.Parsed, getLine: GetLine) {
 function findLine(document: Document.Parsed, path: readonly (string | number)[], getLine: GetLine): number {
   for (let length = path.length; length >= 0; length -= 1) {
     const node: unknown = document.getIn(path.slice(0, length), true);
-    const start = findStart(node);
+    const start = findStartOffset(node);
     if (start !== undefined) return getLine(start);
   }
   return 1;
@@ -146,7 +146,7 @@ function findLine(document: Document.Parsed, path: readonly (string | number)[],
 const hasRange = (node: unknown): node is { readonly range: readonly [number, number, number] } =>
   typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range);
 
-function findStart(node: unknown): number | undefined {
+function findStartOffset(node: unknown): number | undefined {
   return hasRange(node) ? node.range[0] : undefined;
 }
 

@@ -1,8 +1,8 @@
 import { checkServerIdentity, connect, type PeerCertificate } from 'node:tls';
 
 /**
- * `value` has the expiry in ISO 8601, then `issuer:…` if the issuer is known, and `mismatch:…` with the
- * first few names if the certificate is for other names.
+ * `value` lists the expiry in ISO 8601, then `issuer:…` if the issuer is known, and `mismatch:…` with the
+ * first few names if the certificate doesn't cover the requested name.
  */
 export type CertificateReading =
   | { readonly state: 'seen'; readonly value: readonly [string, ...string[]] }
@@ -17,13 +17,12 @@ export interface CertificateOptions {
 
 const HTTPS_PORT = 443;
 const DEFAULT_TIMEOUT_MS = 5_000;
-/** A certificate may have thousands of names. */
+/** Certificates can have thousands of names. */
 const MAX_NAMES = 3;
 const MAX_TEXT_LENGTH = 100;
 
 /**
- * Reads the certificate of `https://name`, using SNI. Sends no request and accepts untrusted
- * certificates.
+ * Reads the certificate of `https://name`, using SNI. Sends no request and accepts untrusted certificates.
  * @param addresses the only addresses to connect to, so that a second DNS lookup can't change the target
  * @throws the signal's reason when aborted
  */
@@ -48,38 +47,41 @@ function readCertificateAt(
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const socket = connect({ host: address, port, servername: name, rejectUnauthorized: false });
-    const end = (finish: () => void) => {
+    const closeAndSettle = (settle: () => void) => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
       socket.destroy();
-      finish();
+      settle();
     };
-    const abort = () => end(() => reject(signal?.reason));
-    const timer = setTimeout(() => end(() => resolve({ state: 'unseen', reason: 'timeout' })), timeoutMs);
+    const abort = () => closeAndSettle(() => reject(signal?.reason));
+    const timer = setTimeout(
+      () => closeAndSettle(() => resolve({ state: 'unseen', reason: 'timeout' })),
+      timeoutMs,
+    );
     signal?.addEventListener('abort', abort, { once: true });
-    socket.on('error', () => end(() => resolve({ state: 'unseen', reason: 'no_tls' })));
-    socket.on('close', () => end(() => resolve({ state: 'unseen', reason: 'no_tls' })));
+    socket.on('error', () => closeAndSettle(() => resolve({ state: 'unseen', reason: 'no_tls' })));
+    socket.on('close', () => closeAndSettle(() => resolve({ state: 'unseen', reason: 'no_tls' })));
     socket.on('secureConnect', () => {
       const reading = toReading(name, socket.getPeerCertificate());
-      end(() => resolve(reading));
+      closeAndSettle(() => resolve(reading));
     });
   });
 }
 
-/** @param peer empty if the server has no certificate */
-function toReading(name: string, peer: PeerCertificate): CertificateReading {
-  const endsAt = Date.parse(peer.valid_to);
-  if (Number.isNaN(endsAt)) return { state: 'unseen', reason: 'no_tls' };
-  const issuer = [peer.issuer.O, peer.issuer.CN].flat().find((text) => text !== undefined);
-  const isMismatch = checkServerIdentity(name, peer) !== undefined;
-  const value = [
+/** @param certificate empty if the server has no certificate */
+function toReading(name: string, certificate: PeerCertificate): CertificateReading {
+  const expiresAtMs = Date.parse(certificate.valid_to);
+  if (Number.isNaN(expiresAtMs)) return { state: 'unseen', reason: 'no_tls' };
+  const issuer = [certificate.issuer.O, certificate.issuer.CN].flat().find((text) => text !== undefined);
+  const isMismatch = checkServerIdentity(name, certificate) !== undefined;
+  const details = [
     ...(issuer === undefined ? [] : [`issuer:${issuer.slice(0, MAX_TEXT_LENGTH)}`]),
-    ...(isMismatch ? [`mismatch:${listNames(peer).slice(0, MAX_TEXT_LENGTH)}`] : []),
+    ...(isMismatch ? [`mismatch:${formatNames(certificate).slice(0, MAX_TEXT_LENGTH)}`] : []),
   ];
-  return { state: 'seen', value: [new Date(endsAt).toISOString(), ...value.sort()] };
+  return { state: 'seen', value: [new Date(expiresAtMs).toISOString(), ...details.sort()] };
 }
 
-function listNames({ subject, subjectaltname = '' }: PeerCertificate): string {
+function formatNames({ subject, subjectaltname = '' }: PeerCertificate): string {
   const names = [...subjectaltname.matchAll(/DNS:([^,\s"]+)/g)].slice(0, MAX_NAMES).map(([, name]) => name);
   return names.length > 0 ? names.join(' ') : [subject.CN ?? ''].flat().join(' ');
 }

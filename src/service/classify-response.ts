@@ -40,7 +40,7 @@ export function classifyResponse(
   const { effect } = task;
   const unclearKind = effect === 'read' ? 'invalid_response' : 'unknown_outcome';
   const retryDetails = retryAfterMs === undefined ? {} : { retryAfterMs };
-  const statusSuffix = formatStatus(envelope);
+  const statusSuffix = formatStatusSuffix(envelope);
   if (status >= 200 && status < 300) {
     if (envelope === undefined) return { kind: unclearKind, problem: unreadableReason };
     if (isRefusal(envelope)) return { kind: 'refused', problem: `the service refused it${statusSuffix}` };
@@ -79,7 +79,7 @@ function findContradiction(
   return belongsToOtherTask ? 'responded with the success code of another task' : undefined;
 }
 
-function formatStatus(envelope: Envelope | undefined): string {
+function formatStatusSuffix(envelope: Envelope | undefined): string {
   if (envelope === undefined) return '';
   const { code, text } = envelope.status;
   return text === '' ? `: ${code}` : `: ${code} ${text}`;

@@ -6,7 +6,7 @@ import type { Session } from './authenticator/shared-session.ts';
 import {
   type CredentialAccount,
   DEFAULT_HEADER_PREFIX,
-  describeAccount,
+  getCredentialAccount,
   listSecrets,
 } from './authenticator/signature.ts';
 import type { SignedRequest } from './authenticator/task-signature.ts';
@@ -37,7 +37,7 @@ export interface ServiceClientOptions extends AuthenticatorOptions {
   readonly jsonUrl: string;
   /** If undefined, XML tasks are `unsupported`. */
   readonly xmlUrl?: string | undefined;
-  /** Default: the documented prefix. */
+  /** Default: `DEFAULT_HEADER_PREFIX`. */
   readonly headerPrefix?: string | undefined;
   /** The clock for sessions, tokens and `Retry-After` dates, in milliseconds since 1970. */
   readonly now?: () => number;
@@ -51,19 +51,19 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Overrides the client's timeout. */
   readonly timeoutMs?: number | undefined;
-  /** `keys[]`: extra data for a search's records. */
+  /** Extra data to include in a search's records (the parameter `keys[]`). */
   readonly keys?: readonly string[] | undefined;
   /** Default: JSON if possible. */
   readonly interface?: Interface | undefined;
 }
 
-export interface DescribedCall extends Omit<CallOptions, 'keys' | 'interface'> {
+export interface DescribedCallOptions extends Omit<CallOptions, 'keys' | 'interface'> {
   readonly description: RequestDescription;
   /** The item's name, for error messages. */
   readonly itemName: string;
 }
 
-/** A call of one task under one deadline, in steps: sign, send, and both again if the session has ended. */
+/** Calls one task under one deadline. To retry after the session has ended, sign and send again. */
 export interface ServiceCall<O> {
   /** Opens a session or gets a token if needed. */
   sign(): Promise<void>;
@@ -91,22 +91,22 @@ export interface ServiceClient {
    * nothing, an error about the session. Such a refusal proves that the task wasn't carried out.
    * @throws {ServiceError}
    */
-  run<I, O>(task: ServiceTask<I, O>, input: I, call?: CallOptions): Promise<CallResult<O>>;
+  run<I, O>(task: ServiceTask<I, O>, input: I, options?: CallOptions): Promise<CallResult<O>>;
   /**
    * Prepares a call that sends exactly the described request.
    * @throws {ServiceError}
    */
-  begin<O>(task: SendableTask<O>, call: DescribedCall): ServiceCall<O>;
+  beginDescribedCall<O>(task: SendableTask<O>, options: DescribedCallOptions): ServiceCall<O>;
   /**
    * Checks the credential with the service: a password by login and logout, a two-factor account by opening
    * an XML session.
    */
-  verify(call?: CallOptions & LoginExtras): Promise<Verification>;
+  verify(options?: CallOptions & LoginExtras): Promise<Verification>;
   /**
    * Waits for running calls, ends the client's own sessions, and closes its connections. With `all`, also
    * ends the two-factor session shared with the caller.
    */
-  close(sessions?: 'own' | 'all'): Promise<void>;
+  close(scope?: 'own' | 'all'): Promise<void>;
 }
 
 function createUnsupportedError(task: string, issue: RequestIssue, ctid: string | undefined): ServiceError {
@@ -118,7 +118,7 @@ interface ClientParts {
   readonly context: ClientContext;
   readonly authenticator: Authenticator;
   readonly interfaces: AvailableInterfaces;
-  readonly calls: CallCounter;
+  readonly callCounter: CallCounter;
 }
 
 /** @throws {ServiceError} `invalid_input` if a URL can't be used */
@@ -141,18 +141,18 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     context,
     authenticator: createAuthenticator(context, options),
     interfaces: getCredentialInterfaces(credential.method, context.xmlAddress !== undefined),
-    calls: new CallCounter(),
+    callCounter: new CallCounter(),
   };
   return {
-    account: describeAccount(credential),
-    run: (task, input, call = {}) => runTask(parts, task, input, call),
-    begin: (task, call) => beginDescribedCall(parts, task, call),
-    verify: (call = {}) => verify(parts, call),
-    async close(sessions = 'own') {
-      if (parts.calls.isClosed) return;
-      await parts.calls.close();
-      await parts.authenticator.logout(sessions);
-      // `close` would wait for the connections of aborted calls.
+    account: getCredentialAccount(credential),
+    run: (task, input, callOptions = {}) => runTask(parts, task, input, callOptions),
+    beginDescribedCall: (task, callOptions) => beginDescribedCall(parts, task, callOptions),
+    verify: (callOptions = {}) => verify(parts, callOptions),
+    async close(scope = 'own') {
+      if (parts.callCounter.isClosed) return;
+      await parts.callCounter.close();
+      await parts.authenticator.logout(scope);
+      // `agent.close` would wait for the connections of aborted calls.
       await agent.destroy();
     },
   };
@@ -161,7 +161,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
 /** Counts running calls, because a set of promises would keep large results in memory. */
 class CallCounter {
   isClosed = false;
-  #running = 0;
+  #runningCount = 0;
   #onIdle = (): void => undefined;
 
   throwIfClosed(task: string): void {
@@ -171,12 +171,12 @@ class CallCounter {
   /** @returns a function that ends the call; calling it again has no effect */
   begin(): () => void {
     let hasEnded = false;
-    this.#running += 1;
+    this.#runningCount += 1;
     return () => {
       if (hasEnded) return;
       hasEnded = true;
-      this.#running -= 1;
-      if (this.#running === 0) this.#onIdle();
+      this.#runningCount -= 1;
+      if (this.#runningCount === 0) this.#onIdle();
     };
   }
 
@@ -185,7 +185,7 @@ class CallCounter {
     this.isClosed = true;
     return new Promise((resolve) => {
       this.#onIdle = resolve;
-      if (this.#running === 0) resolve();
+      if (this.#runningCount === 0) resolve();
     });
   }
 }
@@ -194,17 +194,17 @@ async function runTask<I, O>(
   parts: ClientParts,
   task: ServiceTask<I, O>,
   input: I,
-  options: CallOptions,
+  callOptions: CallOptions,
 ): Promise<CallResult<O>> {
-  const call = beginTask(parts, task, input, options);
+  const call = beginTask(parts, task, input, callOptions);
   try {
     await call.sign();
-    const first = await call.send();
-    if (first.kind === 'answered') return first;
+    const firstResult = await call.send();
+    if (firstResult.kind === 'answered') return firstResult;
     await call.sign();
-    const second = await call.send();
-    if (second.kind === 'answered') return second;
-    throw second.refusal;
+    const secondResult = await call.send();
+    if (secondResult.kind === 'answered') return secondResult;
+    throw secondResult.refusal;
   } finally {
     call.end();
   }
@@ -214,23 +214,27 @@ function beginTask<I, O>(
   parts: ClientParts,
   task: ServiceTask<I, O>,
   input: I,
-  call: CallOptions,
+  callOptions: CallOptions,
 ): ServiceCall<O> {
-  parts.calls.throwIfClosed(task.name);
-  const { ctid, keys, replyTo = parts.options.replyTo } = call;
-  const choice = chooseInterface(task, parts.interfaces, call.interface);
+  parts.callCounter.throwIfClosed(task.name);
+  const { ctid, keys, replyTo = parts.options.replyTo } = callOptions;
+  const choice = chooseInterface(task, parts.interfaces, callOptions.interface);
   if ('unsupported' in choice) throw createUnsupportedError(task.name, choice.unsupported, ctid);
-  const general = { replyTo, ctid, keys };
-  return createCall(parts, prepareTask(parts.context, task, input, { via: choice.interface, general }), call);
+  const generalQuery = { replyTo, ctid, keys };
+  return createCall(
+    parts,
+    prepareTask(parts.context, task, input, { via: choice.interface, generalQuery }),
+    callOptions,
+  );
 }
 
 function beginDescribedCall<O>(
   parts: ClientParts,
   task: SendableTask<O>,
-  { description, itemName, ...call }: DescribedCall,
+  { description, itemName, ...callOptions }: DescribedCallOptions,
 ): ServiceCall<O> {
-  parts.calls.throwIfClosed(task.name);
-  const { ctid, replyTo } = call;
+  parts.callCounter.throwIfClosed(task.name);
+  const { ctid, replyTo } = callOptions;
   if (!parts.interfaces[description.interface])
     throw createUnsupportedError(task.name, { code: 'other_interface_needed' }, ctid);
   const activity = { task: task.name, name: `${task.name} ${itemName}`, ctid };
@@ -238,17 +242,17 @@ function beginDescribedCall<O>(
     task,
     activity,
     description,
-    general: { replyTo, ctid },
+    generalQuery: { replyTo, ctid },
   });
-  return createCall(parts, prepared, call);
+  return createCall(parts, prepared, callOptions);
 }
 
 function createCall<O>(
-  { context, authenticator, calls, options }: ClientParts,
+  { context, authenticator, callCounter, options }: ClientParts,
   prepared: PreparedRequest<O>,
-  call: CallOptions,
+  callOptions: CallOptions,
 ): ServiceCall<O> {
-  const deadline = createDeadline(options, call);
+  const deadline = createDeadline(options, callOptions);
   let signed: SignedRequest | undefined;
   let endedSession: Session | undefined;
   return {
@@ -269,7 +273,7 @@ function createCall<O>(
         return { kind: 'session_ended', refusal: error };
       }
     },
-    end: calls.begin(),
+    end: callCounter.begin(),
   };
 }
 
@@ -278,10 +282,10 @@ function createDeadline(options: ServiceClientOptions, { timeoutMs, signal }: Ca
 }
 
 async function verify(
-  { options, context, authenticator, calls }: ClientParts,
-  call: CallOptions & LoginExtras,
+  { options, context, authenticator, callCounter }: ClientParts,
+  callOptions: CallOptions & LoginExtras,
 ): Promise<Verification> {
-  calls.throwIfClosed('verify');
+  callCounter.throwIfClosed('verify');
   if (options.credential.method === 'two_factor' && context.xmlAddress === undefined) {
     throw createServiceError(
       'unsupported',
@@ -290,12 +294,12 @@ async function verify(
       { issue: { code: 'two_factor_needs_xml' } },
     );
   }
-  return authenticator.verify(createDeadline(options, call), call);
+  return authenticator.verify(createDeadline(options, callOptions), callOptions);
 }
 
 /**
- * Whether a refusal may mean that the session has ended, and proves that the task wasn't carried out, so that
- * a second request is safe. For a task that charges, only 401 and 403 are such a proof.
+ * Whether a refusal may mean that the session has ended, and also proves that the task wasn't carried out.
+ * For a task that charges, only 401 and 403 prove it.
  */
 function isSafeToRetryInNewSession(effect: Effect, error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) return false;

@@ -11,12 +11,12 @@ export interface ObjectReference {
 export interface Message {
   readonly code?: string | undefined;
   readonly text?: string | undefined;
-  /** `NOTICE` in the examples; XML's `type` in uppercase. */
+  /** `NOTICE` in the documented examples. For XML, the `type` in uppercase. */
   readonly status?: string | undefined;
   readonly objects: readonly ObjectReference[];
 }
 
-export interface DescribedObject {
+export interface ResponseObject {
   readonly type?: string | undefined;
   readonly value?: string | undefined;
   readonly summary?: number | undefined;
@@ -31,10 +31,10 @@ export interface Envelope {
   readonly status: {
     readonly code: string;
     readonly text: string;
-    /** `SUCCESS` in the examples; XML's `type` in uppercase. */
+    /** `SUCCESS` in the documented examples. For XML, the `type` in uppercase. */
     readonly type?: string | undefined;
   };
-  readonly object?: DescribedObject | undefined;
+  readonly object?: ResponseObject | undefined;
   readonly messages: readonly Message[];
   /** As received, with the interface's field names. */
   readonly data: readonly unknown[];
@@ -73,7 +73,7 @@ export function parseEnvelope(decoded: unknown): Envelope {
 }
 
 /** A redirect update returns two objects. The second one adds fields that the first one lacks. */
-function mergeObjects(objects: readonly JsonObject[]): DescribedObject {
+function mergeObjects(objects: readonly JsonObject[]): ResponseObject {
   return {
     type: findFirst(objects, (object) => toText(object['type'])),
     value: findFirst(objects, (object) => toText(object['value'])),

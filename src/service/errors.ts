@@ -37,7 +37,7 @@ export interface ServiceErrorDetails {
   readonly stid?: string | undefined;
   /** Client transaction id. */
   readonly ctid?: string | undefined;
-  /** Requested by the service, or the time until the next token. Callers cap it. */
+  /** The delay that the service requested, or the time until the next token. Callers cap this value. */
   readonly retryAfterMs?: number | undefined;
   /** With secrets masked. */
   readonly envelope?: Envelope | undefined;
@@ -57,8 +57,8 @@ export interface UnreadableResponse {
 }
 
 /**
- * The process was suspended for too long right before sending. Nothing was sent, but a person may have settled
- * the order in the meantime.
+ * The process was suspended for too long right before sending. Nothing was sent, but a person may have
+ * settled the order in the meantime.
  */
 export class SuspendedError extends Error {
   override readonly name = 'SuspendedError';

@@ -14,17 +14,17 @@ export function getCredentialInterfaces(method: string, hasXmlAddress: boolean):
 
 export type InterfaceChoice = { readonly interface: Interface } | { readonly unsupported: RequestIssue };
 
-/** @param requested default: JSON if possible */
+/** @param requestedInterface default: JSON if possible */
 export function chooseInterface(
   task: TaskOutline,
   available: AvailableInterfaces,
-  requested?: Interface,
+  requestedInterface?: Interface,
 ): InterfaceChoice {
-  if (task.json !== undefined && available.json && requested !== 'xml') return { interface: 'json' };
-  if (task.xml !== undefined && requested !== 'json') {
+  if (task.json !== undefined && available.json && requestedInterface !== 'xml') return { interface: 'json' };
+  if (task.xml !== undefined && requestedInterface !== 'json') {
     return available.xml ? { interface: 'xml' } : { unsupported: { code: 'xml_address_missing' } };
   }
-  if (requested === 'xml' || task.json === undefined) {
+  if (requestedInterface === 'xml' || task.json === undefined) {
     return { unsupported: { code: 'other_interface_needed' } };
   }
   return { unsupported: { code: 'json_takes_no_two_factor' } };

@@ -14,7 +14,7 @@ const MIN_LENGTH_ANYWHERE = 6;
 /** Secrets of at least this length with a digit or symbol are masked as whole words. */
 const MIN_WORD_LENGTH = 4;
 
-/** Short words, which responses often contain by coincidence. They aren't masked: real passwords are longer. */
+/** Short words are treated like common words, because responses often contain them by coincidence. */
 const SHORT_WORD = /^\p{L}{1,5}$/u;
 
 const COMMON_RESPONSE_WORDS: ReadonlySet<string> = new Set(
@@ -29,28 +29,28 @@ const COMMON_RESPONSE_WORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** @param place `name` for an object key, which comes from the service and may equal a secret by coincidence */
+/** @param place `name` for an object key, which comes from the service and may equal a secret by chance */
 export type Mask = (text: string, place?: 'value' | 'name') => string;
 
 /**
  * @returns a function that replaces the secrets with `[secret]`. Text that is only a secret is always masked.
- * Within longer text, it depends on the secret:
+ * Masking within longer text depends on the secret:
  * - at least 6 characters, and not a common word: masked everywhere;
  * - 4 or 5 characters, including a digit or symbol: masked as a whole word;
  * - common words and shorter secrets: masked only in quotation marks or right after `=` or `:`. Otherwise,
  * “the [secret] is wrong” would reveal that a person's password is `password`.
  */
 export function createMask(secrets: readonly string[]): Mask {
-  const sorted = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length);
-  const exactTexts = new Set(sorted);
-  const rules = sorted.map((secret) => ({ secret, pattern: buildPattern(secret) }));
+  const exactTexts = new Set(secrets.filter((secret) => secret !== ''));
+  const longestFirst = [...exactTexts].sort((a, b) => b.length - a.length);
+  const rules = longestFirst.map((secret) => ({ secret, pattern: buildPattern(secret) }));
   return (text, place = 'value') => {
     if (place === 'value' && (exactTexts.has(text) || exactTexts.has(text.trim()))) return MASK;
-    let masked = text;
+    let maskedText = text;
     for (const { secret, pattern } of rules) {
-      if (masked.includes(secret)) masked = masked.replace(pattern, MASK);
+      if (maskedText.includes(secret)) maskedText = maskedText.replace(pattern, MASK);
     }
-    return masked;
+    return maskedText;
   };
 }
 
@@ -98,7 +98,7 @@ function maskValue(value: unknown, mask: Mask): unknown {
 }
 
 /** @throws {InvalidResponseError} if the body is too large */
-export function assertSize(body: Buffer): void {
+export function assertResponseSize(body: Buffer): void {
   if (body.length > MAX_RESPONSE_BYTES) throw new InvalidResponseError('the response is too large');
 }
 
@@ -130,19 +130,19 @@ export function assertDepthAndCheckKeys(value: unknown, depth = 0): boolean {
 /**
  * Finds the first text under one of the names, at any depth. Compares only the letters of names: `authInfo`,
  * `auth_info` and `authinfo1` all match `authinfo`.
- * @param insideNames names to search for within an object that has one of `names`
+ * @param nestedNames names to search for in an object under one of `names`
  */
 export function findText(
   value: unknown,
   names: ReadonlySet<string>,
-  insideNames: ReadonlySet<string> = names,
+  nestedNames: ReadonlySet<string> = names,
 ): string | undefined {
-  if (Array.isArray(value)) return findFirstDefined(value, (item) => findText(item, names, insideNames));
+  if (Array.isArray(value)) return findFirstDefined(value, (item) => findText(item, names, nestedNames));
   if (!isRecord(value)) return undefined;
   return findFirstDefined(Object.keys(value), (key) => {
     const child = value[key];
-    if (!names.has(key.toLowerCase().replace(/[^a-z]/g, ''))) return findText(child, names, insideNames);
-    return getSoleText(child) ?? findText(child, names, insideNames) ?? findText(child, insideNames);
+    if (!names.has(key.toLowerCase().replace(/[^a-z]/g, ''))) return findText(child, names, nestedNames);
+    return getSoleText(child) ?? findText(child, names, nestedNames) ?? findText(child, nestedNames);
   });
 }
 

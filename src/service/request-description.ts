@@ -1,11 +1,11 @@
 import { InvalidInputError } from './codec/codec-errors.ts';
-import { encodeSegment } from './codec/json.ts';
+import { encodePathSegment } from './codec/json.ts';
 import { isWireList, type WireObject, type WireValue } from './codec/wire.ts';
 import { Secret, secretCommitmentSchema } from './secret.ts';
 import type { Interface, RequestDescription, ServiceTask } from './task.ts';
 
 /**
- * @param keys the call's extra record keys
+ * @param keys additional record fields to request
  * @throws {InvalidInputError} if the interface can't transmit the input
  */
 export function describeRequest<I, O>(
@@ -14,9 +14,9 @@ export function describeRequest<I, O>(
   via: Interface,
   keys: readonly string[] = [],
 ): RequestDescription {
-  const checked = task.input.safeParse(input);
-  if (!checked.success) {
-    const { issues } = checked.error;
+  const parseResult = task.input.safeParse(input);
+  if (!parseResult.success) {
+    const { issues } = parseResult.error;
     // Issues of the whole input have an empty path.
     const fields = [...new Set(issues.map(({ path }) => path.join('.')))].filter((field) => field !== '');
     const problems = issues.map(({ path, message }) => `"${path.join('.')}" ${message}`).join('; ');
@@ -59,7 +59,7 @@ function describeJson<I, O>({ json }: ServiceTask<I, O>, input: I): RequestDescr
   return {
     interface: 'json',
     method: json.method,
-    path: `/${json.path(input).map(encodeSegment).join('/')}`,
+    path: `/${json.path(input).map(encodePathSegment).join('/')}`,
     ...(query.length === 0 ? {} : { query }),
     ...(json.body === undefined ? {} : { body: json.body(input) }),
   };

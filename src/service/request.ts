@@ -27,7 +27,7 @@ import {
   type GeneralQuery,
   type ServiceAddress,
 } from './codec/json.ts';
-import { decodeXml, writeRequest, writeXml } from './codec/xml.ts';
+import { decodeXml, encodeElements, encodeXmlRequest } from './codec/xml.ts';
 import type { Envelope } from './envelope.ts';
 import {
   ServiceError,
@@ -42,7 +42,6 @@ import { describeRequest } from './request-description.ts';
 import { MASK, Secret } from './secret.ts';
 import type { Interface, RequestDescription, SendableTask, ServiceTask, TaskResult } from './task.ts';
 
-/** Shared by a client's calls. */
 export interface ClientContext {
   readonly dispatcher: Dispatcher;
   readonly jsonAddress: ServiceAddress;
@@ -55,7 +54,7 @@ export interface ClientContext {
 }
 
 export interface Deadline {
-  /** On the clock of `performance.now()`. */
+  /** A `performance.now()` timestamp. */
   readonly endsAt: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -84,8 +83,7 @@ interface DescribedRequest<O> {
   readonly task: SendableTask<O>;
   readonly activity: Activity;
   readonly description: RequestDescription;
-  readonly general?: GeneralQuery | undefined;
-  readonly signature?: TaskSignature | undefined;
+  readonly taskSignature?: TaskSignature | undefined;
 }
 
 export interface TaskSignature {
@@ -93,15 +91,15 @@ export interface TaskSignature {
   readonly xml: (credential: Credential) => XmlSignature | undefined;
 }
 
-export interface PreparedRequest<O> extends Omit<DescribedRequest<O>, 'general'> {
-  readonly unsigned: UnsignedRequest;
+export interface PreparedRequest<O> extends DescribedRequest<O> {
+  readonly unsignedRequest: UnsignedRequest;
 }
 
 type UnsignedRequest =
   | { readonly via: 'json'; sign(signature: JsonSignature): HttpRequest }
   | { readonly via: 'xml'; sign(signature: XmlSignature): HttpRequest };
 
-export interface SignedTask {
+export interface SignedHttpRequest {
   readonly request: HttpRequest;
   readonly signature: JsonSignature | XmlSignature;
 }
@@ -126,23 +124,23 @@ export function encodeOrThrow<T>(activity: Activity, encode: () => T): T {
   }
 }
 
-/** Validates, describes and encodes an input. @throws {ServiceError} `invalid_input` */
+/** Validates, describes and encodes the input. @throws {ServiceError} `invalid_input` */
 export function prepareTask<I, O>(
   context: ClientContext,
   task: ServiceTask<I, O>,
   input: I,
-  { via, general = {} }: { readonly via: Interface; readonly general?: GeneralQuery | undefined },
+  { via, generalQuery = {} }: { readonly via: Interface; readonly generalQuery?: GeneralQuery | undefined },
 ): PreparedRequest<O> {
-  const { ctid, keys } = general;
+  const { ctid, keys } = generalQuery;
   const description = encodeOrThrow({ task: task.name, name: task.name, ctid }, () =>
     describeRequest(task, input, via, keys),
   );
   return prepareDescribedRequest(context, {
     task,
-    activity: { task: task.name, name: task.activity(input), ctid },
+    activity: { task: task.name, name: task.describeActivity(input), ctid },
     description,
-    general,
-    signature: {
+    generalQuery,
+    taskSignature: {
       json: () => task.json?.signature?.(input),
       xml: (credential) => task.xml?.signature?.(input, credential),
     },
@@ -151,25 +149,25 @@ export function prepareTask<I, O>(
 
 export function prepareDescribedRequest<O>(
   context: ClientContext,
-  { general = {}, ...described }: DescribedRequest<O>,
+  { generalQuery = {}, ...described }: DescribedRequest<O> & { readonly generalQuery?: GeneralQuery },
 ): PreparedRequest<O> {
   const { description, activity } = described;
-  const unsigned = encodeOrThrow(activity, () =>
+  const unsignedRequest = encodeOrThrow(activity, () =>
     description.interface === 'json'
-      ? prepareJson(context, description, general)
-      : prepareXml(context, description),
+      ? prepareJsonRequest(context, description, generalQuery)
+      : prepareXmlRequest(context, description),
   );
-  return { ...described, unsigned };
+  return { ...described, unsignedRequest };
 }
 
 type DescriptionFor<Type extends Interface> = Extract<RequestDescription, { interface: Type }>;
 
-function prepareJson(
+function prepareJsonRequest(
   context: ClientContext,
   description: DescriptionFor<'json'>,
-  general: GeneralQuery,
+  generalQuery: GeneralQuery,
 ): UnsignedRequest {
-  const request = encodeJson(description, context.jsonAddress, general);
+  const request = encodeJson(description, context.jsonAddress, generalQuery);
   const sign = (signature: JsonSignature): HttpRequest => ({
     ...request,
     headers: [...request.headers, ...formatSignatureHeaders(signature, context.headerPrefix)],
@@ -177,27 +175,27 @@ function prepareJson(
   return { via: 'json', sign };
 }
 
-function prepareXml(
+function prepareXmlRequest(
   { xmlAddress: address }: ClientContext,
   { code, element }: DescriptionFor<'xml'>,
 ): UnsignedRequest {
   if (address === undefined) throw new InvalidInputError('the address of the XML interface isn’t set');
-  const elements = writeXml(element);
+  const elements = encodeElements(element);
   const sign = (signature: XmlSignature): HttpRequest => ({
     origin: address.origin,
     path: `${address.path}${address.query}`,
     method: 'POST',
     headers: ['accept', 'application/xml, text/xml', 'content-type', 'application/xml; charset=utf-8'],
-    body: writeRequest(writeXml(buildSignatureElement(signature)), code, elements),
+    body: encodeXmlRequest(encodeElements(buildSignatureElement(signature)), code, elements),
   });
   return { via: 'xml', sign };
 }
 
-/** Sends a request and parses the response as the task declares. @throws {ServiceError | SuspendedError} */
+/** Sends a request and parses the response. @throws {ServiceError | SuspendedError} */
 export async function send<O>(
   context: ClientContext,
   prepared: PreparedRequest<O>,
-  { request, signature }: SignedTask,
+  { request, signature }: SignedHttpRequest,
   options: SendOptions,
 ): Promise<CallResult<O>> {
   const response = await sendAndReceive(context, prepared, request, options);
@@ -207,15 +205,15 @@ export async function send<O>(
 /** @throws {ServiceError} unless the response proves that the task was carried out */
 function parseResponse<O>(
   context: ClientContext,
-  { task, activity, description, unsigned: { via } }: PreparedRequest<O>,
-  signature: SignedTask['signature'],
+  { task, activity, description, unsignedRequest: { via } }: PreparedRequest<O>,
+  signature: SignedHttpRequest['signature'],
   response: HttpResponse,
 ): CallResult<O> {
   const { status, headers } = response;
-  const { decoded, unreadableReason } = decode(via, response);
+  const { decoded, unreadableReason } = decodeResponse(via, response);
   const sentSecrets = [...new Set([...context.secrets, ...findSecrets([signature, description])])];
   const secrets = decoded === undefined ? sentSecrets : [...sentSecrets, ...findPasswords(decoded.envelope)];
-  let envelope = decoded === undefined ? undefined : maskDecoded(decoded, secrets);
+  let envelope = decoded === undefined ? undefined : maskDecodedResponse(decoded, secrets);
   const hasSecrets = task.readsSecrets === true || findSecrets(description).length > 0;
   const unreadableResponse =
     decoded === undefined && isSuccess(status)
@@ -238,14 +236,16 @@ function parseResponse<O>(
 
   const retryAfterMs = parseRetryAfter(headers['retry-after'], context.now());
   const classification = classifyResponse(task, { status, envelope, unreadableReason, retryAfterMs });
-  const readOutput = (): TaskResult<O> => {
+  const parseOutput = (): TaskResult<O> => {
     if (decoded === undefined || envelope === undefined) throw new InvalidResponseError(unreadableReason);
-    const readableEnvelope = task.readsSecrets === true ? decoded.envelope : envelope;
-    return task.output({ envelope: readableEnvelope, setCookie: toHeaderList(headers['set-cookie']) });
+    return task.parseOutput({
+      envelope: task.readsSecrets === true ? decoded.envelope : envelope,
+      setCookieHeaders: toHeaderList(headers['set-cookie']),
+    });
   };
   if (classification.kind !== 'done') {
     if (task.readsSecrets === true && envelope !== undefined)
-      envelope = maskReadSecrets(readOutput, envelope, secrets);
+      envelope = maskReadSecrets(parseOutput, envelope, secrets);
     throw createError(classification.kind, classification.problem, classification.retryAfterMs);
   }
   if (decoded === undefined || envelope === undefined)
@@ -253,7 +253,7 @@ function parseResponse<O>(
 
   let result: TaskResult<O>;
   try {
-    result = readOutput();
+    result = parseOutput();
   } catch (error) {
     throw createError(
       getUnclearOutcomeKind(task),
@@ -272,21 +272,25 @@ function parseResponse<O>(
   };
 }
 
-/** Masks the secrets that a failed task would have read, and omits undocumented parts. */
+/** Masks the secrets that the task would have read on success, and omits undocumented parts. */
 function maskReadSecrets<O>(
-  readOutput: () => TaskResult<O>,
+  parseOutput: () => TaskResult<O>,
   envelope: Envelope,
   secrets: readonly string[],
 ): Envelope {
   let outputSecrets: readonly string[];
   try {
-    outputSecrets = readOutput().secrets ?? [];
+    outputSecrets = parseOutput().secrets ?? [];
   } catch {
     outputSecrets = [];
   }
-  const { received: _received, object, data, ...texts } = envelope;
-  const trimmed = { ...texts, object: object && { ...object, data: undefined }, data: data.map(() => MASK) };
-  return maskEnvelope(trimmed, createMask([...secrets, ...outputSecrets]));
+  const { received: _received, object, data, ...otherFields } = envelope;
+  const trimmedEnvelope = {
+    ...otherFields,
+    object: object && { ...object, data: undefined },
+    data: data.map(() => MASK),
+  };
+  return maskEnvelope(trimmedEnvelope, createMask([...secrets, ...outputSecrets]));
 }
 
 async function sendAndReceive<O>(
@@ -327,7 +331,7 @@ function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
-const MAX_UNREADABLE_LENGTH = 4_000;
+const MAX_UNREADABLE_BODY_LENGTH = 4_000;
 
 /** @param mask if undefined, the body isn't kept */
 function describeUnreadableResponse(
@@ -340,27 +344,27 @@ function describeUnreadableResponse(
     reason,
     contentType: toHeaderList(headers['content-type'])[0],
     contentEncoding: toHeaderList(headers['content-encoding']).join(', ') || undefined,
-    body: mask && escapeBytes(mask(text), isUtf8(rawBody)).slice(0, MAX_UNREADABLE_LENGTH),
+    body: mask && escapeUnprintable(mask(text), isUtf8(rawBody)).slice(0, MAX_UNREADABLE_BODY_LENGTH),
   };
 }
 
 /** Returns the secret as is, escaped for HTML and for JSON, and with its UTF-8 bytes read as Latin-1. */
 function listEncodedForms(secret: string): readonly string[] {
-  const html = secret.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;' })[sign] ?? '&gt;');
+  const html = secret.replace(/[&<>]/g, (character) => ({ '&': '&amp;', '<': '&lt;' })[character] ?? '&gt;');
   return [secret, html, JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('latin1')];
 }
 
 /** Replaces unprintable bytes with escapes such as `\x80`. */
-function escapeBytes(text: string, isText: boolean): string {
+function escapeUnprintable(text: string, isUtf8Text: boolean): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to escape
-  const unprintable = isText ? /[\0-\x08\x0b-\x1f\x7f]/g : /[\0-\x08\x0b-\x1f\x7f-\xff]/g;
+  const unprintable = isUtf8Text ? /[\0-\x08\x0b-\x1f\x7f]/g : /[\0-\x08\x0b-\x1f\x7f-\xff]/g;
   return text.replace(
     unprintable,
     (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
   );
 }
 
-function decode(
+function decodeResponse(
   via: Interface,
   { body, headers }: HttpResponse,
 ): { readonly decoded?: DecodedResponse; readonly unreadableReason: string } {
@@ -378,19 +382,19 @@ function decode(
   }
 }
 
-function maskDecoded(
+function maskDecodedResponse(
   { envelope, text, canHideSecrets }: DecodedResponse,
   secrets: readonly string[],
 ): Envelope {
-  const mayEcho = canHideSecrets || secrets.some((secret) => text.includes(secret));
-  return mayEcho ? maskEnvelope(envelope, createMask(secrets)) : envelope;
+  const mayContainSecrets = canHideSecrets || secrets.some((secret) => text.includes(secret));
+  return mayContainSecrets ? maskEnvelope(envelope, createMask(secrets)) : envelope;
 }
 
-function findSecrets(value: unknown, found: string[] = []): string[] {
-  if (value instanceof Secret) found.push(value.reveal());
-  else if (Array.isArray(value)) for (const item of value) findSecrets(item, found);
-  else if (isRecord(value)) for (const name in value) findSecrets(value[name], found);
-  return found;
+function findSecrets(value: unknown, secrets: string[] = []): string[] {
+  if (value instanceof Secret) secrets.push(value.reveal());
+  else if (Array.isArray(value)) for (const item of value) findSecrets(item, secrets);
+  else if (isRecord(value)) for (const name in value) findSecrets(value[name], secrets);
+  return secrets;
 }
 
 /** Passwords in messages are always secrets. */

@@ -5,8 +5,7 @@ export const MASK = '[secret]';
 
 /**
  * A password, token, shared secret or auth code. Conversions to text (`String`, template literals,
- * `JSON.stringify`, `util.inspect`, loggers) give `[secret]`. Only codecs, the vault and the view for the
- * secret's owner call {@link Secret.reveal}.
+ * `JSON.stringify`, `util.inspect`, loggers) give `[secret]`. Only {@link Secret.reveal} returns the value.
  */
 export class Secret {
   readonly #value: string;

@@ -32,7 +32,7 @@ export interface XmlShape<I> {
 
 export interface ServiceResponse {
   readonly envelope: Envelope;
-  readonly setCookie: readonly string[];
+  readonly setCookieHeaders: readonly string[];
 }
 
 export interface TaskResult<O> {
@@ -45,33 +45,31 @@ export interface TaskResult<O> {
 
 export const returnNothing = (): TaskResult<undefined> => ({ output: undefined });
 
-export interface ServiceTask<I, O> {
+/** The parts of a task needed to send a described request and parse its response. */
+export interface SendableTask<O> {
   /** For example `domain.renew`. */
   readonly name: string;
   readonly effect: Effect;
-  readonly idempotent: boolean;
   /** The documented success code. If undefined, any success code is accepted. */
   readonly successCode?: string | undefined;
-  /** Whether an output, such as a session, proves success, so that any code but another task's is accepted. */
+  /** Whether an output such as a session proves success. Any code is then accepted, except another task's. */
   readonly outputProvesSuccess?: boolean;
-  /** The activity for error messages, such as `renewing cafe.rest`. Never contains a secret. */
-  activity(input: I): string;
-  readonly json?: JsonShape<I>;
-  readonly xml?: XmlShape<I>;
-  readonly input: z.ZodType<I>;
   /**
    * Whether the output consists of secrets in the response. The task then gets the unmasked response, because
    * masking could damage a secret, and must not return it unmasked.
    */
   readonly readsSecrets?: boolean;
-  output(response: ServiceResponse): TaskResult<O>;
+  parseOutput(response: ServiceResponse): TaskResult<O>;
 }
 
-/** The parts of a task needed to send a described request and parse its response. */
-export type SendableTask<O> = Pick<
-  ServiceTask<never, O>,
-  'name' | 'effect' | 'successCode' | 'outputProvesSuccess' | 'readsSecrets' | 'output'
->;
+export interface ServiceTask<I, O> extends SendableTask<O> {
+  readonly idempotent: boolean;
+  /** The activity for error messages, such as `renewing cafe.rest`. Never contains a secret. */
+  describeActivity(input: I): string;
+  readonly json?: JsonShape<I>;
+  readonly xml?: XmlShape<I>;
+  readonly input: z.ZodType<I>;
+}
 
 /** Properties of a task that don't depend on its input. */
 export type TaskOutline = Pick<ServiceTask<never, unknown>, 'name' | 'effect' | 'idempotent'> & {
@@ -104,6 +102,6 @@ export type RequestDescription =
   | {
       readonly interface: 'xml';
       readonly code: string;
-      /** Follows the code. */
+      /** The elements after `code`. */
       readonly element: WireObject;
     };

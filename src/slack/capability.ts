@@ -1,9 +1,9 @@
-/* Preconditions of commands, forms and buttons. Without a domain service, those that need one aren't offered. */
+/* Preconditions of commands, forms and buttons. Those that need a domain service are hidden without one. */
 
 /**
  * - `service`: a domain service is connected.
- * - `linked`: the person has also linked an account.
- * - `account`: the person can use their own account or the team's.
+ * - `linked`: a domain service is connected, and the person has linked an account.
+ * - `account`: a domain service is connected, and the person can use their own account or the team's.
  * - `linked_if_service`: if a domain service is connected, the person has linked an account.
  * - `linked_or_owner`: like `linked_if_service`, but the owner of the button's name needs no account.
  */
@@ -22,8 +22,8 @@ export interface Capability {
   readonly hasService: boolean;
 }
 
-const NEEDS_INCLUDING_SERVICE: ReadonlySet<Needs> = new Set<Needs>(['service', 'linked', 'account']);
+const NEEDS_THAT_REQUIRE_SERVICE: ReadonlySet<Needs> = new Set<Needs>(['service', 'linked', 'account']);
 
 export function isOffered({ needs }: { readonly needs: Needs }, { hasService }: Capability): boolean {
-  return hasService || !NEEDS_INCLUDING_SERVICE.has(needs);
+  return hasService || !NEEDS_THAT_REQUIRE_SERVICE.has(needs);
 }

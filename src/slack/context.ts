@@ -3,7 +3,7 @@ import type { Proposals } from '../approvals/proposals/proposals.ts';
 import type { LinkPurpose } from '../approvals/signing/ports.ts';
 import type { TeamSettings } from '../config/environment.ts';
 import type { SettingsStore } from '../config/settings.ts';
-import type { Expiry } from '../expiry/expiry.ts';
+import type { ExpiryTracker } from '../expiry/expiry.ts';
 import type { ReminderStore, WatchListStore } from '../expiry/ports.ts';
 import type { EventLog } from '../ledger/events.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -21,13 +21,13 @@ import type { NotificationStore } from '../outbox/notifications.ts';
 import type { Webhooks } from '../outbox/webhooks/webhooks.ts';
 import type { PolicyStore, StandInStore } from '../policy/ports.ts';
 import type { Capability } from './capability.ts';
-import type { Limiter } from './kit/limiter.ts';
+import type { RateLimiter } from './kit/limiter.ts';
 import type { HomeWorkspace, SlackDirectory } from './outbound/directory.ts';
 import type { ReadFile } from './outbound/download.ts';
 import type { UpdateQueue } from './outbound/latest.ts';
 import type { SlackWeb } from './outbound/web.ts';
 
-/** Dependencies of all features. Built once in `app/compose.ts` and passed as a whole. */
+/** Dependencies of all features. Built once, in `app/compose.ts`. */
 export interface SlackContext extends HomeWorkspace, Capability {
   readonly accounts: Accounts;
   /** Features read orders from its `store`. */
@@ -39,7 +39,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly notificationLeaseMs: number;
   /** Pause between two digest messages in the same channel. */
   readonly pauseMs?: number;
-  readonly expiry: Expiry;
+  readonly expiry: ExpiryTracker;
   readonly watchList: WatchListStore;
   readonly reminders: ReminderStore;
   readonly certificateDays: readonly number[];
@@ -65,16 +65,16 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly refreshPendingCards: () => Promise<void>;
   readonly adoptCard: (orderId: string, card: CardLocation) => Promise<void>;
   readonly directory: SlackDirectory;
-  /** Deletes and stops everything that belongs to a person who has left. */
+  /** Deletes the credentials and private data of a person who has left, and stops their orders. */
   readonly offboard: (userId: string) => Promise<void>;
   readonly signingLinks: {
-    open(purpose: LinkPurpose, userId: string, subject: string): Promise<string | undefined>;
+    createLink(purpose: LinkPurpose, userId: string, subject: string): Promise<string | undefined>;
   };
   readonly web: SlackWeb;
   readonly homeTabUpdates: UpdateQueue;
   readonly formUpdates: UpdateQueue;
   readonly readFile: ReadFile;
-  /** Whether the bot may call a delivery's `response_url`. */
+  /** Whether an address is a `response_url` that the bot may call. */
   readonly isSlackResponseUrl: (address: string) => boolean;
   readonly webhooks: Webhooks;
   /** The saved settings, for notifications. Decisions use `orders.settings` instead, which a charter may restrict. */
@@ -85,8 +85,8 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly admins: readonly string[];
   readonly adminsToNotify: AdminsToNotify;
   /** Limits rejected credentials per person, so that nobody can guess passwords through the bot. */
-  readonly linkAttempts: Limiter;
-  /** The context that the link form starts with. */
+  readonly linkAttempts: RateLimiter;
+  /** The context that is preselected in the form for linking an account. */
   readonly defaultContext: number;
   /** Aborts sending the digest at shutdown. The next start resumes it. */
   readonly digestAbortSignal: AbortSignal;
@@ -101,5 +101,5 @@ export interface CardLocation {
   readonly readerId: string;
 }
 
-/** User ids of the admins to notify. Empty if Slack returns none. */
+/** Returns the user IDs of the admins to notify, or an empty list if Slack returns none. */
 export type AdminsToNotify = () => Promise<readonly string[]>;

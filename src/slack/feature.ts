@@ -23,7 +23,7 @@ export interface Interaction {
   loadAccount(): Promise<Account | undefined>;
   /** The account for orders: the person's active one, or else the team's. Read once. */
   loadOrderAccount(): Promise<Account | undefined>;
-  /** Must be called after the changes of this delivery are committed. Work that follows isn't awaited. */
+  /** Commit this delivery's changes before the call, because later work isn't awaited. */
   acknowledge(): void;
   /**
    * Replies to this person only. A string is treated as mrkdwn. Acknowledges the delivery, so commit changes first.
@@ -31,13 +31,13 @@ export interface Interaction {
    */
   respond(message: Message | string, options?: { readonly replace?: boolean }): Promise<void>;
   /**
-   * Reports the outcome if the delivery was acknowledged before it was known. Does nothing if it was known in time,
-   * because a card or thread shows it.
+   * Replies only if the delivery was acknowledged before its outcome was known. Otherwise, a card or thread shows the
+   * outcome.
    */
   respondIfLate(message: Message | string): Promise<void>;
   /**
-   * Opens a modal, on top of the clicked one if there is one. Slack allows this within 3 seconds of the action; after
-   * that, the person is notified.
+   * Opens a modal, on top of the clicked modal if there is one. Slack allows this within 3 seconds of the action. After
+   * 3 seconds, the person is asked to try again.
    */
   open(view: ModalView, options?: OpenOptions): Promise<void>;
 }
@@ -67,7 +67,7 @@ export interface ActionCall extends Interaction {
   readonly view:
     | {
         readonly id: string;
-        readonly form: string;
+        readonly formName: string;
         readonly values: FormValues;
         readonly origin: FormOrigin;
       }
@@ -94,7 +94,7 @@ export type SubmissionResult =
 export interface Command {
   /** The text after `/domain`. Starts with the subcommand's name. */
   readonly usage: string;
-  /** Starts with a verb and has no full stop. */
+  /** Starts with a verb and has no final period. */
   readonly summary: string;
   readonly example: string;
   /** Whether the command may end with `at TIME`. If undefined, `at` is an ordinary word. */

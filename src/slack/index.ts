@@ -39,23 +39,23 @@ import { presets } from './presets/presets.ts';
 import { settings } from './settings/settings.ts';
 
 /*
- * All features by topic, with their preconditions. Every new command, form or button needs an entry here. Features
- * check permissions that depend on an order, name or preset.
+ * All features by topic, with their preconditions. Every new command, form or button needs an entry here.
+ * Features check permissions that depend on an order, name or preset.
  */
 
-type NameOf<Each> = Each extends Command
-  ? CommandName<Each['usage']>
-  : Each extends FormFeature<infer Name> | Action<infer Name>
+type NameOf<Item> = Item extends Command
+  ? CommandName<Item['usage']>
+  : Item extends FormFeature<infer Name> | Action<infer Name>
     ? Name
     : never;
 type CommandName<Usage extends string> = Usage extends `${infer Name} ${string}` ? Name : Usage;
 
-/** Preconditions by name. Features whose names are computed, such as domain tasks, have a single one. */
-type NeedsByName<Name extends string> = string extends Name ? Needs : { readonly [Each in Name]: Needs };
+/** Preconditions by name. If names are computed, as for domain tasks, all share one precondition. */
+type NeedsByName<Name extends string> = string extends Name ? Needs : { readonly [Key in Name]: Needs };
 
-type FeatureNeeds<Declared extends Feature> = {
-  readonly [Part in keyof Declared]: Declared[Part] extends readonly (infer Each)[]
-    ? NeedsByName<NameOf<Each>>
+type FeatureNeeds<DeclaredFeature extends Feature> = {
+  readonly [Part in keyof DeclaredFeature]: DeclaredFeature[Part] extends readonly (infer Item)[]
+    ? NeedsByName<NameOf<Item>>
     : never;
 };
 
@@ -67,9 +67,9 @@ interface RegisteredFeature {
 
 type UntypedFeatureNeeds = { readonly [Part in keyof Feature]?: Needs | Readonly<Record<string, Needs>> };
 
-function addNeeds<const Declared extends Feature>(
-  feature: Declared,
-  featureNeeds: FeatureNeeds<Declared>,
+function addNeeds<const DeclaredFeature extends Feature>(
+  feature: DeclaredFeature,
+  featureNeeds: FeatureNeeds<DeclaredFeature>,
 ): RegisteredFeature;
 function addNeeds(
   { commands = [], forms = [], actions = [] }: Feature,

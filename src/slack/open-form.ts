@@ -31,15 +31,15 @@ export async function openForm(
 ): Promise<void> {
   const refusal = await feature.checkAccess?.(interaction, values);
   if (refusal !== undefined) return interaction.respond(refusal);
-  const view = await renderForm(feature, interaction, origin, values);
-  const { fields } = view.form;
+  const content = await renderForm(feature, interaction, origin, values);
+  const { fields } = content.form;
   const fieldsWithoutFiles = fields.filter(({ kind }) => kind !== 'file');
   try {
-    await interaction.open(formView(view));
+    await interaction.open(formView(content));
   } catch (error) {
     const isRefused = error instanceof SlackApiError && error.kind === 'refused';
     if (!isRefused || fieldsWithoutFiles.length === fields.length) throw error;
-    await interaction.open(formView({ ...view, form: { ...view.form, fields: fieldsWithoutFiles } }));
+    await interaction.open(formView({ ...content, form: { ...content.form, fields: fieldsWithoutFiles } }));
   }
 }
 
@@ -55,15 +55,15 @@ export function createOpenFormAction<const Id extends string>(
   };
 }
 
-/** The words after the subcommand, and how many of them the form uses, from the first. */
+/** The words after the subcommand. The form uses the first `usedCount` of them. */
 interface CommandWords {
   readonly words: readonly string[];
   readonly usedCount: number;
 }
 
 /**
- * Opens a form that is prefilled from the words of a command. Errors are shown immediately, not only after submission.
- * An unused word may be a secret, so only its position is shown.
+ * Opens a form that is prefilled from a command and already shows errors. An unused word may be a secret, so only its
+ * position is shown.
  */
 export async function openFormFromCommand(
   call: CommandCall,
@@ -78,12 +78,12 @@ export async function openFormFromCommand(
     ...(call.reason === undefined ? {} : { reason: call.reason }),
     ...(call.sendAt === undefined ? {} : { send_at: call.sendAt }),
   };
-  const view = await renderForm(feature, call, { channelId: call.channelId }, initialValues);
-  if (call.sendAt !== undefined && view.form.fields.every(({ name }) => name !== 'send_at'))
+  const content = await renderForm(feature, call, { channelId: call.channelId }, initialValues);
+  if (call.sendAt !== undefined && content.form.fields.every(({ name }) => name !== 'send_at'))
     return call.respond(refusalText({ code: 'send_at', issue: 'not_for_task' }));
   // Positions count from 1 and include the subcommand.
   const warnings = words.length > usedCount ? [unusedWordsText(usedCount + 2, words.length + 1)] : [];
   await call.open(
-    formView({ ...view, warnings, fieldWarnings: feature.findFieldErrors?.(initialValues) ?? {} }),
+    formView({ ...content, warnings, fieldWarnings: feature.findFieldErrors?.(initialValues) ?? {} }),
   );
 }

@@ -1,9 +1,9 @@
 import type { Subject } from '../outbox/notifications.ts';
 import {
-  createChannelPlanner,
   createDeparturePlanner,
-  createEndpointPlanner,
-  createGroupPlanner,
+  createFailingEndpointPlanner,
+  createUnreachableChannelPlanner,
+  createUnreadableGroupPlanner,
 } from './admins/admins.ts';
 import type { SlackContext } from './context.ts';
 import { createDigestPlanner } from './expiry/digest-notifications.ts';
@@ -21,8 +21,12 @@ import { createProposalPlanner } from './proposals/proposal-notifications.ts';
 export function createNotifier(
   context: SlackContext,
 ): (subject: Subject, isClaimed: boolean) => Promise<void> {
-  const notifier = { ...context, leaseMs: context.notificationLeaseMs, planners: createPlanners(context) };
-  return (subject, isClaimed) => notify(notifier, subject, isClaimed);
+  const notifierDeps = {
+    ...context,
+    leaseMs: context.notificationLeaseMs,
+    planners: createPlanners(context),
+  };
+  return (subject, isClaimed) => notify(notifierDeps, subject, isClaimed);
 }
 
 function createPlanners(context: SlackContext): Readonly<Record<Subject['kind'], NotificationPlanner>> {
@@ -31,12 +35,12 @@ function createPlanners(context: SlackContext): Readonly<Record<Subject['kind'],
     incident: createIncidentPlanner(context),
     digest: createDigestPlanner(context),
     report: createMoneyReportPlanner(context),
-    channel: createChannelPlanner(context),
-    group: createGroupPlanner(context),
+    channel: createUnreachableChannelPlanner(context),
+    group: createUnreadableGroupPlanner(context),
     anchors: createAnchorPlanner(context),
     event: createEventPlanner(context),
     proposal: createProposalPlanner(context),
-    webhook_endpoint: createEndpointPlanner(context),
+    webhook_endpoint: createFailingEndpointPlanner(context),
     mandate_day: createMandateDayPlanner(context),
     departure: createDeparturePlanner(context),
     owner_left: createOwnerLeftPlanner(context),

@@ -7,8 +7,8 @@ import { okResponseSchema, SlackApiError, type SlackWeb } from './outbound/web.t
 /* Menus that change the fields of their form. */
 
 /**
- * Replaces an open view with each of the given views in turn. Sends no hash, because an earlier update may have changed
- * it. The caller must make sure that the last update wins.
+ * Replaces an open view with each of the given views in turn. Doesn't send the view's hash, because an
+ * earlier update may have changed it. The caller must make sure that the last update wins.
  */
 export async function updateOpenView(
   web: SlackWeb,
@@ -37,21 +37,21 @@ export function updateInClickOrder(
 }
 
 /**
- * The action of a menu that changes its form. Renders the open form again for the choice and keeps its input.
- * @param features the forms that have such a menu
+ * The action of a menu that changes its form. Renders the open form for the new choice and keeps the input.
+ * @param features the forms that have this menu
  */
 export function createRefreshAction<const Name extends string>(
-  field: Name,
+  fieldName: Name,
   ...features: readonly FormFeature[]
 ): Action<Name> {
   return {
-    id: field,
+    id: fieldName,
     async run(call) {
       const { view, value } = call;
-      const feature = features.find(({ form }) => form.name === view?.form);
+      const feature = features.find(({ form }) => form.name === view?.formName);
       if (view === undefined || feature === undefined) return;
       await updateInClickOrder(call, view.id, async () => {
-        const values = { ...view.values, [field]: value };
+        const values = { ...view.values, [fieldName]: value };
         return [formView(await renderForm(feature, call, view.origin, values))];
       });
     },

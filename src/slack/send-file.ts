@@ -20,14 +20,14 @@ export interface TextFile extends FileInfo {
  */
 export async function sendFile(interaction: Interaction, file: TextFile & FileDescription): Promise<Message> {
   const { description, reply = fileSentText(description) } = file;
-  return (await deliverFile(interaction, file)) ?? textMessage(reply);
+  return (await trySendFile(interaction, file)) ?? textMessage(reply);
 }
 
 /**
  * Sends text or a file on disk by direct message.
  * @returns the error message; undefined if it succeeded
  */
-export async function deliverFile(
+export async function trySendFile(
   { context, person }: Interaction,
   { filename, description, ...file }: TextFile | (FileInfo & { readonly path: string }),
 ): Promise<Message | undefined> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Account, LinkMethod } from '../accounts/account.ts';
-import { type AccountProfile, readProfile } from '../accounts/profile.ts';
+import { type AccountProfile, parseProfile } from '../accounts/profile.ts';
 import { Prisma } from './database.ts';
 
 type AccountRow = Prisma.AccountGetPayload<Record<string, never>>;
@@ -24,7 +24,7 @@ export function toAccount(row: Omit<AccountRow, 'sealed' | 'keyId' | 'createdAt'
     application: row.application ?? undefined,
     isActive: row.activeKey !== null,
     verifiedAt: row.verifiedAt ?? undefined,
-    profile: row.profile === null ? undefined : readProfile(row.profile),
+    profile: row.profile === null ? undefined : parseProfile(row.profile),
   };
 }
 

@@ -1,23 +1,23 @@
 import type { AccountStore } from '../accounts/account.ts';
 import { toAccount, toSealedAccount, toStoredProfile } from './account-rows.ts';
-import { batch } from './batch.ts';
+import { createBatcher } from './batch.ts';
 import { createExclusiveRunner } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 import { createTeamAccountStore } from './team-account.ts';
 
 export function createAccountStore(database: Database): AccountStore {
   const { prisma } = database;
-  /** Runs changes of a person's accounts one at a time, because each writes several rows. */
+  /** Runs changes to a person's accounts one at a time, because each change writes several rows. */
   const changeAccounts = <T>(teamId: string, userId: string, change: (tx: Transaction) => Promise<T>) =>
     createExclusiveRunner(prisma, JSON.stringify(['accounts', teamId, userId]))(change);
 
-  /** Batched, because a burst of clicks reads more accounts at once than there are connections. */
-  const findRow = batch(async (ids: readonly string[]) => {
+  /** Batched, because a burst of clicks can read more accounts at once than there are connections. */
+  const findRow = createBatcher(async (ids: readonly string[]) => {
     const rows = await prisma.account.findMany({ where: { id: { in: [...ids] } } });
     return ids.map((id) => rows.find((row) => row.id === id));
   });
 
-  const deactivateAccount = (tx: Transaction, teamId: string, userId: string) =>
+  const deactivateActiveAccount = (tx: Transaction, teamId: string, userId: string) =>
     tx.account.updateMany({
       where: { activeKey: formatActiveKey(teamId, userId) },
       data: { activeKey: null },
@@ -27,7 +27,7 @@ export function createAccountStore(database: Database): AccountStore {
     team: createTeamAccountStore(database),
     ...wrapStore<Omit<AccountStore, 'team'>>('accounts', {
       list: async (teamId, userId) => {
-        // Sorted by context number; the application comes last.
+        // The trusted application has no context and comes last.
         const orderBy = { context: { sort: 'asc', nulls: 'last' } } as const;
         return (await prisma.account.findMany({ where: { teamId, userId }, orderBy })).map(toAccount);
       },
@@ -50,7 +50,7 @@ export function createAccountStore(database: Database): AccountStore {
       save: (account, sealed) =>
         changeAccounts(account.teamId, account.userId, async (tx) => {
           const { teamId, userId, slot, method, login } = account;
-          await deactivateAccount(tx, teamId, userId);
+          await deactivateActiveAccount(tx, teamId, userId);
           const now = new Date();
           const data = {
             method,
@@ -82,7 +82,7 @@ export function createAccountStore(database: Database): AccountStore {
             select: { id: true },
           });
           if (row === null) return false;
-          await deactivateAccount(tx, teamId, userId);
+          await deactivateActiveAccount(tx, teamId, userId);
           await tx.account.update({
             where: { id: row.id },
             data: { activeKey: formatActiveKey(teamId, userId), updatedAt: new Date() },

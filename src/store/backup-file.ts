@@ -21,10 +21,10 @@ export const manifestSchema = z.object({
   sequences: z.record(z.string(), z.string()),
   /** Approved orders without a known result, and orders waiting for approval. */
   orders: z.object({ underWay: z.number(), waiting: z.number() }),
-  /** Ids of the keys needed to decrypt values in the backup. */
+  /** IDs of the keys that decrypt values in the backup. */
   keys: z.array(z.string()),
 });
-export type Manifest = z.output<typeof manifestSchema>;
+export type BackupManifest = z.output<typeof manifestSchema>;
 
 const trailerSchema = z.object({ rows: z.record(z.string(), z.number()), sha256: z.string() });
 
@@ -33,12 +33,15 @@ export class BackupFileError extends Error {
   override readonly name = 'BackupFileError';
 }
 
-export type Table = Manifest['tables'][number];
+export type BackupTable = BackupManifest['tables'][number];
 
-export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
+export const quoteIdentifier = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
-export function buildCopy({ name, columns }: Table, direction: 'TO STDOUT' | 'FROM STDIN'): string {
-  return `COPY public.${quoteName(name)} (${columns.map(quoteName).join(', ')}) ${direction}`;
+export function buildCopyStatement(
+  { name, columns }: BackupTable,
+  direction: 'TO STDOUT' | 'FROM STDIN',
+): string {
+  return `COPY public.${quoteIdentifier(name)} (${columns.map(quoteIdentifier).join(', ')}) ${direction}`;
 }
 
 /**
@@ -46,31 +49,33 @@ export function buildCopy({ name, columns }: Table, direction: 'TO STDOUT' | 'FR
  * @param readRows reads a table's rows in PostgreSQL's text format, in chunks of any size
  */
 export async function* writeBackup(
-  manifest: Manifest,
-  readRows: (table: Table) => AsyncIterable<Buffer>,
+  manifest: BackupManifest,
+  readRows: (table: BackupTable) => AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
-  const rows: Record<string, number> = {};
+  const rowCounts: Record<string, number> = {};
   const hashBytes = (bytes: Buffer | string) => {
     hash.update(bytes);
     return Buffer.from(bytes);
   };
   yield hashBytes(`${FIRST_LINE_PREFIX}${JSON.stringify(manifest)}\n`);
   for (const table of manifest.tables) {
-    yield hashBytes(`${buildCopy(table, 'FROM STDIN')};\n`);
+    yield hashBytes(`${buildCopyStatement(table, 'FROM STDIN')};\n`);
     let count = 0;
     for await (const bytes of readRows(table)) {
-      // Every line feed ends a row, because one in a value is written as \n.
+      // Every line feed ends a row, because line feeds in values are escaped.
       for (const byte of bytes) if (byte === LINE_FEED) count += 1;
       yield hashBytes(bytes);
     }
-    rows[table.name] = count;
-    yield hashBytes('\\.\n');
+    rowCounts[table.name] = count;
+    yield hashBytes(END_OF_ROWS);
   }
   for (const [name, value] of Object.entries(manifest.sequences)) {
-    yield hashBytes(`SELECT pg_catalog.setval('public.${quoteName(name)}', ${value}, true);\n`);
+    yield hashBytes(`SELECT pg_catalog.setval('public.${quoteIdentifier(name)}', ${value}, true);\n`);
   }
-  yield Buffer.from(`${LAST_LINE_PREFIX}${JSON.stringify({ rows, sha256: hash.digest('hex') })}\n`);
+  yield Buffer.from(
+    `${LAST_LINE_PREFIX}${JSON.stringify({ rows: rowCounts, sha256: hash.digest('hex') })}\n`,
+  );
 }
 
 const LINE_FEED = 10;
@@ -79,15 +84,15 @@ const END_OF_ROWS = '\\.\n';
 export class BackupReader {
   readonly #lines: AsyncIterator<Buffer>;
   readonly #hash = createHash('sha256');
-  readonly #rows: Record<string, number> = {};
+  readonly #rowCounts: Record<string, number> = {};
 
   constructor(chunks: AsyncIterable<Buffer>) {
     this.#lines = splitLines(chunks);
   }
 
   /** @throws {BackupFileError} if the file isn't a backup or has a newer format */
-  async readManifest(): Promise<Manifest> {
-    const line = await this.#nextLine().catch(() => undefined);
+  async readManifest(): Promise<BackupManifest> {
+    const line = await this.#readLine().catch(() => undefined);
     if (line?.toString().startsWith(FIRST_LINE_PREFIX) !== true)
       throw new BackupFileError('This file isn’t a backup of Domain Steward.');
     const parsed = manifestSchema.safeParse(parseJson(line.toString().slice(FIRST_LINE_PREFIX.length)));
@@ -96,14 +101,14 @@ export class BackupReader {
     return parsed.data;
   }
 
-  /** Tables must be read in the order of the manifest, each to its end. */
-  async *readRows(table: Table): AsyncGenerator<Buffer> {
-    const statement = (await this.#nextLine()).toString();
-    if (statement !== `${buildCopy(table, 'FROM STDIN')};\n`) throw createDamagedError();
+  /** Tables must be read completely, and in the manifest's order. */
+  async *readRows(table: BackupTable): AsyncGenerator<Buffer> {
+    const statement = (await this.#readLine()).toString();
+    if (statement !== `${buildCopyStatement(table, 'FROM STDIN')};\n`) throw createDamagedError();
     for (let count = 0; ; count += 1) {
-      const line = await this.#nextLine();
+      const line = await this.#readLine();
       if (line.equals(Buffer.from(END_OF_ROWS))) {
-        this.#rows[table.name] = count;
+        this.#rowCounts[table.name] = count;
         return;
       }
       yield line;
@@ -111,23 +116,27 @@ export class BackupReader {
   }
 
   /**
-   * Compares the rows and hash of what was read with the last line.
+   * Checks the number of rows and the hash against the last line.
    * @throws {BackupFileError} if they differ
    */
   async verifyTrailer(): Promise<void> {
     for (;;) {
       const digest = this.#hash.copy().digest('hex');
-      const line = (await this.#nextLine()).toString();
+      const line = (await this.#readLine()).toString();
       if (!line.startsWith(LAST_LINE_PREFIX)) continue;
       const trailer = trailerSchema.safeParse(parseJson(line.slice(LAST_LINE_PREFIX.length)));
-      const rows = JSON.stringify(this.#rows);
-      if (!trailer.success || trailer.data.sha256 !== digest || JSON.stringify(trailer.data.rows) !== rows)
+      const actualRowCounts = JSON.stringify(this.#rowCounts);
+      if (
+        !trailer.success ||
+        trailer.data.sha256 !== digest ||
+        JSON.stringify(trailer.data.rows) !== actualRowCounts
+      )
         throw createDamagedError();
       return;
     }
   }
 
-  async #nextLine(): Promise<Buffer> {
+  async #readLine(): Promise<Buffer> {
     const { value, done } = await this.#lines.next().catch(() => {
       throw createDamagedError();
     });
@@ -144,17 +153,17 @@ function createDamagedError(): BackupFileError {
 }
 
 async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let partial: Buffer[] = [];
+  let lineChunks: Buffer[] = [];
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      yield Buffer.concat([...partial, chunk.subarray(start, end + 1)]);
-      partial = [];
+      yield Buffer.concat([...lineChunks, chunk.subarray(start, end + 1)]);
+      lineChunks = [];
       start = end + 1;
     }
-    if (start < chunk.length) partial.push(chunk.subarray(start));
+    if (start < chunk.length) lineChunks.push(chunk.subarray(start));
   }
-  if (partial.length > 0) yield Buffer.concat(partial);
+  if (lineChunks.length > 0) yield Buffer.concat(lineChunks);
 }
 
 function parseJson(text: string): unknown {

@@ -7,20 +7,20 @@ import { createGzip } from 'node:zlib';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { z } from 'zod';
-import { buildCopy, type Manifest, type Table, writeBackup } from './backup-file.ts';
-import { findSealedKeys } from './sealed-keys.ts';
+import { type BackupManifest, type BackupTable, buildCopyStatement, writeBackup } from './backup-file.ts';
+import { readSealedKeyUsages } from './sealed-keys.ts';
 import { withSession } from './session.ts';
 
 /**
  * Writes a backup to a file, which gets its final name only when it is complete and on disk. The bot can keep running,
  * because the backup is a single snapshot of the database.
  */
-export async function takeBackup(url: string, path: string): Promise<Manifest> {
+export async function takeBackup(url: string, path: string): Promise<BackupManifest> {
   const partialPath = `${path}.${randomUUID()}.partial`;
-  // Readable only by the owner, because a backup has personal data and encrypted secrets.
+  // Readable only by the owner, because a backup contains personal data and encrypted secrets.
   const file = await open(partialPath, 'wx', 0o600);
   try {
-    const manifest = await backupTo(url, file.createWriteStream({ flush: true }));
+    const manifest = await streamBackup(url, file.createWriteStream({ flush: true }));
     await rename(partialPath, path);
     await syncFolder(dirname(path));
     return manifest;
@@ -31,11 +31,11 @@ export async function takeBackup(url: string, path: string): Promise<Manifest> {
   }
 }
 
-export function backupTo(url: string, output: Writable): Promise<Manifest> {
+export function streamBackup(url: string, output: Writable): Promise<BackupManifest> {
   return withSession(url, async (client) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const manifest = await readManifest(client);
-    const readRows = (table: Table) => client.query(copyTo(buildCopy(table, 'TO STDOUT')));
+    const readRows = (table: BackupTable) => client.query(copyTo(buildCopyStatement(table, 'TO STDOUT')));
     await pipeline(writeBackup(manifest, readRows), createGzip(), output);
     await client.query('COMMIT');
     return manifest;
@@ -52,7 +52,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Prisma's record of migrations. A restore creates it by applying them. */
+/** Prisma's table of applied migrations. A restore fills it by applying the migrations again. */
 const MIGRATIONS_TABLE = '_prisma_migrations';
 
 const manifestRowsSchema = z.tuple([
@@ -77,14 +77,14 @@ const SELECT_MANIFEST = `
     (SELECT count(*)::int FROM orders WHERE state IN ('APPROVED', 'EXECUTING')) AS "underWay",
     (SELECT count(*)::int FROM orders WHERE state = 'PENDING') AS waiting`;
 
-async function readManifest(client: pg.Client): Promise<Manifest> {
-  const [{ underWay, waiting, ...head }] = manifestRowsSchema.parse(
+async function readManifest(client: pg.Client): Promise<BackupManifest> {
+  const [{ underWay, waiting, ...manifestFields }] = manifestRowsSchema.parse(
     (await client.query(SELECT_MANIFEST)).rows,
   );
-  const keys = (await findSealedKeys(client)).map(({ keyId }) => keyId);
+  const keys = (await readSealedKeyUsages(client)).map(({ keyId }) => keyId);
   return {
     format: 1,
-    ...head,
+    ...manifestFields,
     tables: await readTables(client),
     orders: { underWay, waiting },
     keys: [...new Set(keys)].sort(),
@@ -105,9 +105,9 @@ const SELECT_TABLES = `
   ORDER BY c.relname`;
 
 /** Returns all tables, each after the tables that it references. */
-export async function readTables(client: pg.ClientBase): Promise<Table[]> {
+export async function readTables(client: pg.ClientBase): Promise<BackupTable[]> {
   let remainingTables = tablesSchema.parse((await client.query(SELECT_TABLES)).rows);
-  const sortedTables: Table[] = [];
+  const sortedTables: BackupTable[] = [];
   while (remainingTables.length > 0) {
     const remainingNames = new Set(remainingTables.map(({ name }) => name));
     const readyTables = remainingTables.filter(

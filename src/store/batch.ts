@@ -16,11 +16,11 @@ interface PendingRequest<Request, Result> {
  * Runs concurrent requests as one statement: the requests of one turn of the event loop, and those that arrive while
  * another batch is running. A single request isn't delayed.
  *
- * If one request makes the statement fail, each is retried alone. If the database can't be reached, all of them fail.
+ * If one request makes the statement fail, each is retried alone. If the database can't be reached, all fail.
  * @param run handles the requests in one transaction and returns their results in order
  * @param getKey requests with the same key are never in the same batch
  */
-export function batch<Request, Result>(
+export function createBatcher<Request, Result>(
   run: (requests: readonly Request[]) => Promise<readonly Result[]>,
   getKey?: (request: Request) => string,
 ): (request: Request) => Promise<Result> {
@@ -32,28 +32,28 @@ export function batch<Request, Result>(
   function takeBatch(): PendingRequest<Request, Result>[] {
     const keys = new Set<string>();
     const nextBatch: PendingRequest<Request, Result>[] = [];
-    const remaining: PendingRequest<Request, Result>[] = [];
-    for (const pending of queue) {
-      const key = getKey?.(pending.request);
+    const remainingRequests: PendingRequest<Request, Result>[] = [];
+    for (const pendingRequest of queue) {
+      const key = getKey?.(pendingRequest.request);
       if (nextBatch.length === MAX_BATCH_SIZE || (key !== undefined && keys.has(key)))
-        remaining.push(pending);
-      else nextBatch.push(pending);
+        remainingRequests.push(pendingRequest);
+      else nextBatch.push(pendingRequest);
       if (key !== undefined) keys.add(key);
     }
-    queue = remaining;
+    queue = remainingRequests;
     return nextBatch;
   }
 
-  async function runBatch(pending: readonly PendingRequest<Request, Result>[]): Promise<void> {
+  async function runBatch(pendingRequests: readonly PendingRequest<Request, Result>[]): Promise<void> {
     try {
-      const results = await run(pending.map(({ request }) => request));
-      if (results.length !== pending.length)
-        throw new Error(`${pending.length} requests, ${results.length} results`);
-      for (const [index, result] of results.entries()) pending[index]?.resolve(result);
+      const results = await run(pendingRequests.map(({ request }) => request));
+      if (results.length !== pendingRequests.length)
+        throw new Error(`a batch of ${pendingRequests.length} requests returned ${results.length} results`);
+      for (const [index, result] of results.entries()) pendingRequests[index]?.resolve(result);
     } catch (error) {
-      if (pending.length > 1 && mayBeCausedByOneRequest(error))
-        await Promise.all(pending.map((request) => runBatch([request])));
-      else for (const { reject } of pending) reject(error);
+      if (pendingRequests.length > 1 && mayBeCausedByOneRequest(error))
+        await Promise.all(pendingRequests.map((pendingRequest) => runBatch([pendingRequest])));
+      else for (const { reject } of pendingRequests) reject(error);
     }
   }
 
@@ -85,16 +85,16 @@ export function batch<Request, Result>(
  * Shares one query among concurrent reads. Otherwise, a burst of clicks would read settings, prices and policies more
  * often than there are connections.
  */
-export function shareRead<T>(read: () => Promise<T>): () => Promise<T> {
-  const share = batch(async (requests: readonly undefined[]) => {
+export function createSharedRead<T>(read: () => Promise<T>): () => Promise<T> {
+  const readShared = createBatcher(async (requests: readonly undefined[]) => {
     const result = await read();
     return requests.map(() => result);
   });
-  return () => share(undefined);
+  return () => readShared(undefined);
 }
 
-/** SQLSTATE classes (PostgreSQL, appendix A) of errors that a single row can cause. The statement was rolled back. */
-const SINGLE_ROW_ERRORS: ReadonlySet<string> = new Set([
+/** SQLSTATE classes (PostgreSQL, appendix A) of errors that a single row can cause. */
+const SINGLE_ROW_ERROR_CLASSES: ReadonlySet<string> = new Set([
   '22', // invalid values
   '23', // duplicate keys
   '40', // deadlocks
@@ -102,6 +102,6 @@ const SINGLE_ROW_ERRORS: ReadonlySet<string> = new Set([
 
 /** Whether a single request may have made the statement fail, so that the others would succeed without it. */
 function mayBeCausedByOneRequest(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return SINGLE_ROW_ERRORS.has(error.code?.slice(0, 2) ?? '');
+  if (error instanceof pg.DatabaseError) return SINGLE_ROW_ERROR_CLASSES.has(error.code?.slice(0, 2) ?? '');
   return error instanceof z.ZodError || error instanceof DatabaseUnverifiedError;
 }

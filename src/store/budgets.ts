@@ -5,7 +5,7 @@ import { groupBy, removeDuplicates } from '../lib/collections.ts';
 import { BUDGET_SPANS, type Budget } from '../money/budget.ts';
 import type { BudgetStore } from '../money/ports.ts';
 import { mapTagsByName, toAffectedName } from '../policy/subject.ts';
-import { batch } from './batch.ts';
+import { createBatcher } from './batch.ts';
 import { createExclusiveRunner, writeEvents } from './changes.ts';
 import { type Database, isUniqueViolation, type Transaction, wrapStore } from './database.ts';
 import { readBudgetStatuses } from './reservations.ts';
@@ -36,12 +36,12 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
   /** Changes run one at a time, so that the log has the value before each change. */
   const runExclusively = createExclusiveRunner(prisma, `budgets ${teamId}`);
 
-  const readBudget = async (tx: Transaction, id: string): Promise<Budget | undefined> => {
+  const findBudget = async (tx: Transaction, id: string): Promise<Budget | undefined> => {
     const row = await tx.budget.findUnique({ where: { id, teamId } });
     return row === null ? undefined : storedBudgetSchema.parse(row);
   };
 
-  const readStatuses = batch(
+  const readStatuses = createBatcher(
     async (requests: readonly { readonly day: string; readonly hosts: readonly string[] }[]) => {
       const entries = [...groupBy(requests, ({ day }) => day)].map(async ([day, dayRequests]) => {
         const hosts = removeDuplicates(dayRequests.flatMap((request) => request.hosts));
@@ -53,7 +53,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
   );
   const loadStatusesForNames: BudgetStore['loadStatusesForNames'] = async (names, day, excludedOrderId) => {
     const affectedNames = names.map((name) => toAffectedName(name, 'host'));
-    const hosts = affectedNames.flatMap((subject) => subject.hosts);
+    const hosts = affectedNames.flatMap((affectedName) => affectedName.hosts);
     const { statuses, tags } =
       excludedOrderId === undefined
         ? await readStatuses({ day, hosts })
@@ -100,7 +100,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
 
     setAmount: (id, minor, by, at) =>
       runExclusively(async (tx) => {
-        const before = await readBudget(tx, id);
+        const before = await findBudget(tx, id);
         if (before === undefined) return 'gone';
         if (before.amount.minor === minor) return 'same';
         const after = { ...before, amount: { ...before.amount, minor } };
@@ -114,7 +114,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
 
     remove: (id, by, at) =>
       runExclusively(async (tx) => {
-        const before = await readBudget(tx, id);
+        const before = await findBudget(tx, id);
         if (before === undefined) return 'gone';
         await tx.budget.delete({ where: { id } });
         await logChange(tx, { id, before, actor: by, at });

@@ -1,20 +1,20 @@
 import type { TeamEvent } from '../ledger/events.ts';
 import type { SubjectKind } from '../outbox/notifications.ts';
 import type { Database, RunStatement, Transaction } from './database.ts';
-import { announceEvents } from './events.ts';
+import { insertEventsAndNotify } from './events.ts';
 
 /* Helpers for stores that change the team's settings through Prisma and log who made the changes. */
 
 /** Returns a function that runs changes in Prisma transactions, one at a time per lock. */
-export function createExclusiveRunner(prisma: Database['prisma'], lock: string) {
+export function createExclusiveRunner(prisma: Database['prisma'], lockName: string) {
   return <T>(change: (tx: Transaction) => Promise<T>): Promise<T> =>
     prisma.$transaction(async (tx) => {
-      await acquireAdvisoryLock(tx, lock);
+      await acquireAdvisoryLock(tx, lockName);
       return change(tx);
     });
 }
 
-/** The author of a change, and who confirmed it if it was protected. */
+/** The author of a change, and who confirmed the change if it was protected. */
 export interface ChangeAuthor {
   readonly by: string;
   readonly confirmedBy?: string;
@@ -26,18 +26,18 @@ export function createRunStatement(tx: Transaction): RunStatement {
 }
 
 /** The lock is held until the transaction ends. */
-export async function acquireAdvisoryLock(tx: Transaction, lock: string): Promise<void> {
-  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
+export async function acquireAdvisoryLock(tx: Transaction, lockName: string): Promise<void> {
+  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lockName}, 0))`;
 }
 
-export function buildPlanKey(teamId: string, subjectKind: SubjectKind, subjectId: string) {
+export function buildPlanNotificationKey(teamId: string, subjectKind: SubjectKind, subjectId: string) {
   return { teamId, subjectKind, subjectId, purpose: 'plan' };
 }
 
 /**
- * Writes events in the transaction of the change that they record.
+ * Writes events and queues their notifications, in the transaction of the change that they record.
  * @param teamId default: the installation's team
  */
 export function writeEvents(tx: Transaction, events: readonly TeamEvent[], teamId?: string): Promise<void> {
-  return announceEvents(createRunStatement(tx), events, teamId);
+  return insertEventsAndNotify(createRunStatement(tx), events, teamId);
 }

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { Prisma, type RunStatement } from './database.ts';
 
 /*
- * Reads and writes rows. One zod object defines which columns are read, and how. The field `expiresAt` is the column
- * `expires_at`, for reading and writing.
+ * Reads and writes rows. A zod object defines which columns are read, and how. The field `expiresAt` maps to
+ * the column `expires_at`.
  */
 
 const columnNames = new Map<string, string>();
@@ -16,7 +16,7 @@ export function toColumnName(field: string): string {
   return name;
 }
 
-/** A value for a row. Undefined fields can be left out, and arrays can be read-only. */
+/** A row to write. Fields that can be undefined can be omitted, and arrays can be read-only. */
 type WritableRow<Fields> = {
   readonly [Field in keyof Fields as undefined extends Fields[Field] ? Field : never]?: Fields[Field];
 } & {
@@ -35,34 +35,34 @@ export interface RowMapping<Schema extends z.ZodObject, Computed extends Propert
   /** Names of the fields that aren't computed. */
   readonly storedFields: readonly string[];
   read(rows: unknown): z.output<Schema>[];
-  /** The {@link storedFields} of a value, for writing. */
-  toFields(value: WritableRow<Omit<z.output<Schema>, Computed>>): Readonly<Record<string, unknown>>;
+  /** Picks the {@link storedFields} of a value, for writing. */
+  toStoredFields(value: WritableRow<Omit<z.output<Schema>, Computed>>): Readonly<Record<string, unknown>>;
 }
 
 /**
- * @param table alias with a dot: `d.`
+ * @param tablePrefix the table's alias with a dot, for example `d.`
  * @param computed expressions for fields that aren't columns
  */
 export function defineRow<Schema extends z.ZodObject, Computed extends keyof z.output<Schema> = never>(
   schema: Schema,
-  table = '',
+  tablePrefix = '',
   computed?: Readonly<Record<Computed, Prisma.Sql>>,
 ): RowMapping<Schema, Computed> {
   const rowsSchema = z.array(schema);
   const expressions = new Map<string, Prisma.Sql>(Object.entries(computed ?? {}));
   const fields = Object.keys(schema.shape).map((field) => ({
     field,
-    sql: expressions.get(field) ?? Prisma.raw(`${table}${toColumnName(field)}`),
+    sql: expressions.get(field) ?? Prisma.raw(`${tablePrefix}${toColumnName(field)}`),
   }));
   const storedFields = Object.keys(schema.shape).filter((field) => !expressions.has(field));
-  const members = fields.map(({ field, sql }) => Prisma.sql`${Prisma.raw(`'${field}'`)}, ${sql}`);
+  const jsonMembers = fields.map(({ field, sql }) => Prisma.sql`${Prisma.raw(`'${field}'`)}, ${sql}`);
   return {
     schema,
     columns: Prisma.join(fields.map(({ field, sql }) => Prisma.sql`${sql} AS ${Prisma.raw(`"${field}"`)}`)),
-    json: Prisma.sql`json_build_object(${Prisma.join(members)})`,
+    json: Prisma.sql`json_build_object(${Prisma.join(jsonMembers)})`,
     storedFields,
     read: (rows) => rowsSchema.parse(rows),
-    toFields: (value) => {
+    toStoredFields: (value) => {
       const storedValues: Record<string, unknown> = {};
       for (const field of storedFields) storedValues[field] = Reflect.get(value, field);
       return storedValues;
@@ -70,7 +70,7 @@ export function defineRow<Schema extends z.ZodObject, Computed extends keyof z.o
   };
 }
 
-/** `column = value` for each field. Arrays and objects are written as JSON. */
+/** Returns `column = value` for each field. Arrays and objects are written as JSON. */
 export function assignColumns(fields: Readonly<Record<string, unknown>>): Prisma.Sql {
   return Prisma.join(
     Object.entries(fields).map(
@@ -85,14 +85,14 @@ function toParameter(value: unknown): unknown {
   return isPlain ? value : toStorableJson(value);
 }
 
-/** `column = source.column` for each field. */
+/** Returns `column = source.column` for each field. */
 export function copyColumns(source: string, fields: readonly string[]): Prisma.Sql {
   return Prisma.raw(
     fields.map((field) => `${toColumnName(field)} = ${source}.${toColumnName(field)}`).join(', '),
   );
 }
 
-/** Rows for a `FROM`, read by `json_populate_recordset`, so that columns have the types of the table. */
+/** Returns rows for a `FROM` clause, in which columns have the same types as in the table. */
 export function buildRecordset(
   table: string,
   rows: readonly Readonly<Record<string, unknown>>[],
@@ -105,7 +105,7 @@ export function buildRecordset(
 
 /**
  * Inserts rows in the given order. All rows must have the same fields.
- * @param suffix `ON CONFLICT …`, `RETURNING …`
+ * @param suffix for example `ON CONFLICT …` or `RETURNING …`
  */
 export async function insertRows(
   run: RunStatement,
@@ -113,14 +113,14 @@ export async function insertRows(
   rows: readonly Readonly<Record<string, unknown>>[],
   suffix: Prisma.Sql = Prisma.empty,
 ): Promise<unknown> {
-  const [first] = rows;
-  if (first === undefined) return [];
-  const columns = Prisma.raw(Object.keys(first).map(toColumnName).join(', '));
+  const [firstRow] = rows;
+  if (firstRow === undefined) return [];
+  const columns = Prisma.raw(Object.keys(firstRow).map(toColumnName).join(', '));
   return run(Prisma.sql`
     INSERT INTO ${Prisma.raw(table)} (${columns}) SELECT ${columns} FROM ${buildRecordset(table, rows)} ${suffix}`);
 }
 
-/** Inserts rows like {@link insertRows}, but replaces those with the same key. */
+/** Inserts rows like {@link insertRows}, but updates existing rows with the same key. */
 export function upsertRows(
   run: RunStatement,
   table: string,
@@ -142,7 +142,7 @@ export function formatBytea(bytes: Uint8Array): string {
   return `\\x${Buffer.from(bytes).toString('hex')}`;
 }
 
-/** A nullable column, read as undefined. */
+/** For a nullable column. NULL is read as undefined. */
 export function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullable().transform((value) => value ?? undefined);
 }

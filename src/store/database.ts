@@ -7,8 +7,8 @@ import { Prisma, PrismaClient } from './generated/client.ts';
 import { VerifiedSigningLog } from './known-key-log.ts';
 import { DatabaseUnverifiedError, KnownServer } from './known-server.ts';
 import { LivePool } from './live-pool.ts';
-import { DURABLE_COMMITS, SEARCH_PATH, SERVER_ID_SQL } from './session-settings.ts';
-import { createStatementNames } from './statement-names.ts';
+import { SERVER_ID_SQL, SET_DURABLE_COMMITS, SET_SEARCH_PATH } from './session-settings.ts';
+import { createStatementNamer } from './statement-names.ts';
 
 export { Prisma } from './generated/client.ts';
 export { DatabaseUnverifiedError } from './known-server.ts';
@@ -24,7 +24,7 @@ export interface Statement {
 /** @returns the rows, which the caller must check */
 export type RunStatement = (statement: Statement) => Promise<unknown>;
 
-/** `verified`: the statement runs only on a server that is known not to have lost a commit. */
+/** `verified`: the statement runs only on a server that is known to have every commit. */
 export type ServerTrust = 'any' | 'verified';
 
 /** The bot's connections to PostgreSQL: one pool, shared by Prisma and raw SQL. */
@@ -48,20 +48,20 @@ export interface Database {
 export interface DatabaseOptions {
   /** `postgresql://…` */
   readonly url: string;
-  /** Receives a warning for each idle connection that is lost. */
+  /** Receives a warning when an idle connection breaks. */
   readonly log?: Log;
   /** When all connections are in use, further queries wait. */
   readonly maxConnections?: number;
   /** Connections that have been idle for this long are tested before use. */
-  readonly checkAfterMs?: number;
+  readonly testAfterIdleMs?: number;
 }
 
 const MAX_CONNECTIONS = 10;
 /** On a busy database, connections are rarely idle for this long, so the test rarely runs. */
-const CHECK_AFTER_MS = 50;
+const TEST_AFTER_IDLE_MS = 50;
 /** The longest wait for a new connection or for a free one in the pool. */
 const CONNECT_TIMEOUT_MS = 8_000;
-/** Long, because opening a connection is slow on a busy machine. */
+/** Idle connections are kept for long, because opening a new one is slow on a busy machine. */
 const IDLE_CONNECTION_TIMEOUT_MS = 5 * MINUTE_MS;
 const STATEMENT_TIMEOUT_MS = 10_000;
 /** Client-side timeout, in case the server doesn't report that it stopped the statement. */
@@ -69,25 +69,25 @@ const QUERY_TIMEOUT_MS = 12_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 
 /**
- * The time zone is UTC, because Prisma's adapter writes timestamps without an offset, and ignores the offset of those
- * it reads. `random_page_cost` is tuned for RAM and SSDs. Query plans are cached, so a plan made while a table is small
- * must use indexes too, because the table grows.
+ * The time zone is UTC, because Prisma's adapter writes timestamps without an offset and ignores the offset
+ * when it reads them. `random_page_cost` is tuned for RAM and SSDs. Its low value also makes
+ * PostgreSQL use indexes on small tables. The plans are cached, so they still apply when the tables have grown.
  */
 const SETTINGS = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}; SET random_page_cost = 1.1`;
 
-const SESSION_SETUP = `${SETTINGS}; ${SEARCH_PATH}; ${DURABLE_COMMITS}; SELECT ${SERVER_ID_SQL} AS server`;
-/** The result of the last statement in {@link SESSION_SETUP}. */
+const SESSION_SETUP = `${SETTINGS}; ${SET_SEARCH_PATH}; ${SET_DURABLE_COMMITS}; SELECT ${SERVER_ID_SQL} AS server`;
+/** Extracts the server ID from the results of {@link SESSION_SETUP}. */
 const sessionResultSchema = z
   .array(z.object({ rows: z.array(z.unknown()) }))
   .transform((results) => z.tuple([z.object({ server: z.string() })]).parse(results.at(-1)?.rows)[0].server);
 
-/** Opens the database lazily, on the first query. Every query has a timeout. */
+/** Connects on the first query. Every query has a timeout. */
 export function openDatabase({
   url,
   log,
   maxConnections = MAX_CONNECTIONS,
-  checkAfterMs = CHECK_AFTER_MS,
+  testAfterIdleMs = TEST_AFTER_IDLE_MS,
 }: DatabaseOptions): Database {
   let isClosing = false;
   const logBrokenConnection = (err: Error) => {
@@ -103,17 +103,17 @@ export function openDatabase({
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_CONNECTION_TIMEOUT_MS,
     query_timeout: QUERY_TIMEOUT_MS,
-    // The statements of a transaction needn't wait for each other's results.
+    // Statements can be sent before the previous one's result arrives.
     pipeline: true,
     onConnect: async (client) => {
       server.addConnection(client, sessionResultSchema.parse(await client.query(SESSION_SETUP)));
     },
   };
-  const pool = new LivePool(options, checkAfterMs, server);
+  const pool = new LivePool(options, testAfterIdleMs, server);
   // The running query already fails with the error. Without a listener, the error would also crash the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', logBrokenConnection);
-  const nameStatement = createStatementNames();
+  const nameStatement = createStatementNamer();
   const adapter = new PrismaPg(pool, {
     onConnectionError: logBrokenConnection,
     statementNameGenerator: ({ sql }) => nameStatement(sql),
@@ -133,7 +133,7 @@ export function openDatabase({
     throw new DatabaseUnverifiedError();
   }
 
-  async function runOn(client: pg.PoolClient, { text, values }: Statement): Promise<unknown> {
+  async function runOnClient(client: pg.PoolClient, { text, values }: Statement): Promise<unknown> {
     try {
       return (await client.query({ name: nameStatement(text), text, values })).rows;
     } catch (error) {
@@ -151,7 +151,7 @@ export function openDatabase({
     async run(statement, trust = 'any') {
       const client = await connect(trust);
       try {
-        const rows = await runOn(client, statement);
+        const rows = await runOnClient(client, statement);
         client.release();
         return rows;
       } catch (error) {
@@ -166,7 +166,7 @@ export function openDatabase({
       let mustDiscard = true;
       try {
         await client.query('BEGIN');
-        const result = await work((statement) => runOn(client, statement));
+        const result = await work((statement) => runOnClient(client, statement));
         await client.query('COMMIT');
         mustDiscard = false;
         return result;
@@ -195,7 +195,7 @@ export function openDatabase({
  */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
-  /** The server's SQLSTATE, or else the code of the adapter or of Prisma. */
+  /** The server's SQLSTATE, or else the adapter's or Prisma's error code. */
   readonly code: string | undefined;
 
   constructor(activity: string, cause: unknown) {
@@ -220,16 +220,16 @@ export async function withStoreError<T>(activity: string, work: () => Promise<T>
 type StoreMethods<Methods> = Readonly<Record<keyof Methods, (...values: never[]) => Promise<unknown>>>;
 
 /**
- * Makes all methods of a store throw {@link StoreError} on failure. The activity is the names of the store and method:
- * `orders.load`.
+ * Makes all methods of a store throw {@link StoreError} on failure. The activity consists of the store's and
+ * the method's name, for example `orders.load`.
  */
 export function wrapStore<Methods extends StoreMethods<Methods>>(name: string, methods: Methods): Methods {
   return new Proxy(methods, {
     get(target, key) {
       const method: unknown = Reflect.get(target, key);
       if (typeof method !== 'function') return method;
-      return (...values: unknown[]) =>
-        withStoreError(`${name}.${String(key)}`, async () => Reflect.apply(method, target, values));
+      return (...args: unknown[]) =>
+        withStoreError(`${name}.${String(key)}`, async () => Reflect.apply(method, target, args));
     },
   });
 }

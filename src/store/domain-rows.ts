@@ -87,14 +87,14 @@ export function toDates(row: z.output<z.ZodObject<typeof datesShape>>): NameDate
   const {
     expiresAt,
     expirySource: source,
-    expiryGivenBy: by,
+    expiryGivenBy: enteredBy,
     previousExpiresAt,
     expiryChangedAt,
     renewedUntil,
     renewedAt,
     trusted,
     deletedAt,
-    deletionPhase: phase,
+    deletionPhase,
     doubt,
     lastLookupAt,
     whois,
@@ -103,13 +103,13 @@ export function toDates(row: z.output<z.ZodObject<typeof datesShape>>): NameDate
     expiry: expiresAt && {
       at: expiresAt,
       source: expirySourceSchema.parse(source),
-      ...(by !== undefined && { by }),
+      ...(enteredBy !== undefined && { enteredBy }),
     },
-    changed: previousExpiresAt && expiryChangedAt && { from: previousExpiresAt, at: expiryChangedAt },
-    renewed: renewedUntil && renewedAt && { until: renewedUntil, at: renewedAt },
+    expiryChange: previousExpiresAt && expiryChangedAt && { from: previousExpiresAt, at: expiryChangedAt },
+    unpublishedRenewal: renewedUntil && renewedAt && { until: renewedUntil, at: renewedAt },
     trusted,
     deletedAt,
-    deletionPhase: phase,
+    deletionPhase,
     doubt,
     lastLookupAt,
     whois,
@@ -154,16 +154,16 @@ export function readDomains(rows: unknown): WatchedDomain[] {
   return domainRow.read(rows).map(toDomain);
 }
 
-export function toDateColumns({ expiry, changed, renewed, ...dates }: NameDates) {
+export function toDateColumns({ expiry, expiryChange, unpublishedRenewal, ...dates }: NameDates) {
   const { trusted, deletedAt, deletionPhase, doubt, lastLookupAt, whois } = dates;
   return {
     expiresAt: expiry?.at,
     expirySource: expiry?.source,
-    expiryGivenBy: expiry?.by,
-    previousExpiresAt: changed?.from,
-    expiryChangedAt: changed?.at,
-    renewedUntil: renewed?.until,
-    renewedAt: renewed?.at,
+    expiryGivenBy: expiry?.enteredBy,
+    previousExpiresAt: expiryChange?.from,
+    expiryChangedAt: expiryChange?.at,
+    renewedUntil: unpublishedRenewal?.until,
+    renewedAt: unpublishedRenewal?.at,
     ...{ trusted, deletedAt, deletionPhase, doubt, lastLookupAt, whois },
   } satisfies Record<keyof typeof datesShape, unknown>;
 }

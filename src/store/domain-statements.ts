@@ -10,7 +10,7 @@ import { Prisma, type Statement } from './database.ts';
 import { domainRow, toDomain, toDomainColumns } from './domain-rows.ts';
 
 /*
- * Statements of the watch list that Prisma can't express, such as claims, locks and changes of many names, and
+ * SQL for the watch list: statements that Prisma can't express, such as claims, locks and bulk changes, and
  * statements that run after every renewal.
  */
 
@@ -20,7 +20,7 @@ export const NO_REMINDER = 2_147_483_647;
 /** The expiry of `d`, or its deletion if the expiry is unknown. */
 export const EXPIRES_AT = Prisma.sql`COALESCE(d.expires_at, d.deleted_at)`;
 
-/** Midnight UTC of the day of {@link EXPIRES_AT}. Reminders use this form. */
+/** Midnight UTC on the day of {@link EXPIRES_AT}. This is the `expires_at` of reminders. */
 export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', ${EXPIRES_AT} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 
 export function selectDomains(names: readonly string[]): Statement {
@@ -32,8 +32,9 @@ export function selectDomains(names: readonly string[]): Statement {
  * earlier reminders about its expiry still count.
  */
 export function insertDomain(domain: WatchedDomain): Statement {
-  const { name, version, addedBy, addedAt, nextRegistryLookupAt: nextDnsLookupAt } = domain;
-  const fields = { name, version, addedBy, addedAt, nextDnsLookupAt, ...toDomainColumns(domain) };
+  const { name, version, addedBy, addedAt, nextRegistryLookupAt } = domain;
+  const initialFields = { name, version, addedBy, addedAt, nextDnsLookupAt: nextRegistryLookupAt };
+  const fields = { ...initialFields, ...toDomainColumns(domain) };
   const columns = Prisma.raw(Object.keys(fields).map(toColumnName).join(', '));
   return Prisma.sql`
     INSERT INTO domains (${columns}, reminded_threshold)
@@ -54,7 +55,7 @@ export const MAX_OBSERVATIONS_PER_DAY = 50;
 
 /**
  * Adds observations of a name. Those beyond {@link MAX_OBSERVATIONS_PER_DAY} are dropped, so that a zone that changes
- * constantly doesn't fill the database. JSON drops undefined values.
+ * constantly doesn't fill the database.
  */
 export function insertObservations(name: string, observations: readonly NameObservation[]): Statement {
   const rows = observations.map(({ origin, at, ...data }) => ({ origin, at, data }));
@@ -69,7 +70,10 @@ export function insertObservations(name: string, observations: readonly NameObse
       WHERE date_trunc('day', k.at, 'UTC') = date_trunc('day', o.at, 'UTC')))`;
 }
 
-/** Removes a name and the reminders about its expiry or deletion. Returns the name, or no row. */
+/**
+ * Removes a name and its reminders after the expiry, which have negative thresholds. Returns the name, or no
+ * row if it isn't on the list.
+ */
 export function removeDomain(name: string): Statement {
   return Prisma.sql`
     WITH removed AS (DELETE FROM domains WHERE name = ${name} RETURNING name),
@@ -80,16 +84,16 @@ export function removeDomain(name: string): Statement {
 /** Rows of {@link updateDomain} and {@link removeDomain}. */
 export const changedNameRowsSchema = z.array(z.object({ name: z.string() }));
 
-/** Rows of {@link claimListUpdate}: the listed name, or undefined if the name isn't on the list. */
-export const claimedListUpdateRowsSchema = z.array(
+/** Rows of {@link claimWatchListUpdate}: the domain, or undefined if the name isn't on the watch list. */
+export const watchListUpdateRowsSchema = z.array(
   z.union([domainRow.schema.transform(toDomain), z.object({ name: z.null() }).transform(() => undefined)]),
 );
 
 /**
- * Records that the list was updated after an item's success. Returns no row if that was already recorded. Locks the
- * name's row, so that later steps read the latest version.
+ * Records that the watch list was updated after an item succeeded. Returns no row if this was already
+ * recorded. Locks the name's row, so that later steps read the latest version.
  */
-export function claimListUpdate(orderId: string, itemNumber: number, now: Date): Statement {
+export function claimWatchListUpdate(orderId: string, itemNumber: number, now: Date): Statement {
   return Prisma.sql`
     WITH item AS (
       UPDATE order_items SET followed_at = ${now}::timestamptz
@@ -101,18 +105,18 @@ export function claimListUpdate(orderId: string, itemNumber: number, now: Date):
 }
 
 /**
- * Sets `reminded_threshold` for a name's new expiry, because due reminders are found by this column alone. Must follow
- * the change in the same transaction, which has locked the row.
- * @param formerDate the former date of the same expiry, whose reminders count for the new date
+ * Sets `reminded_threshold` for a name's new expiry, because due reminders are found by this column alone.
+ * Must run in the transaction that changed the expiry and locked the row.
+ * @param oldDate the old date, if its reminders also count for the new one
  */
-function updateRemindedThreshold(name: string, expiresAt: Date, formerDate: Date | undefined): Statement {
+function updateRemindedThreshold(name: string, expiresAt: Date, oldDate: Date | undefined): Statement {
   const day = new Date(getUtcDay(expiresAt));
-  const formerDay = formerDate === undefined ? null : new Date(getUtcDay(formerDate));
+  const oldDay = oldDate === undefined ? null : new Date(getUtcDay(oldDate));
   return Prisma.sql`
     WITH kept AS (
       INSERT INTO reminders (name, expires_at, threshold, digest_id, destination, purpose, claimed_at)
       SELECT name, ${day}::timestamptz, threshold, digest_id, destination, purpose, claimed_at
-      FROM reminders WHERE name = ${name} AND expires_at = ${formerDay}::timestamptz
+      FROM reminders WHERE name = ${name} AND expires_at = ${oldDay}::timestamptz
       ON CONFLICT DO NOTHING
       RETURNING threshold)
     UPDATE domains d SET reminded_threshold = tightest.threshold
@@ -125,8 +129,8 @@ function updateRemindedThreshold(name: string, expiresAt: Date, formerDate: Date
 }
 
 /**
- * Deletes the reminders about expiry and deletion. Otherwise, they would suppress the reminders before the name's next
- * expiry.
+ * Deletes the reminders about a name's expiry and deletion, whose thresholds are negative. Otherwise, they
+ * would suppress the reminders before the next expiry.
  */
 function deleteExpiryReminders(name: string): Statement {
   return Prisma.sql`
@@ -138,7 +142,7 @@ function deleteExpiryReminders(name: string): Statement {
     WHERE d.name = ${name}`;
 }
 
-/** Statements that must follow a change of dates in the same transaction, so that reminders use the new dates. */
+/** Must run after a change of dates, in the same transaction, so that reminders use the new dates. */
 export function buildReminderUpdates(
   name: string,
   before: NameDates,
@@ -159,9 +163,9 @@ export function buildReminderUpdates(
 export type NameChangeAuthor = Omit<WatchDecision, 'kind'>;
 
 /**
- * Adds names. An imported date never replaces one from the registry or an order, and replaces one from WHOIS only if
- * the imported date is earlier. If it is earlier than another person's date, the author is cleared, so that a later date still needs a
- * second person. `xmax` is 0 for a new row.
+ * Adds names, or sets their dates. An imported date never replaces one from the registry or an order, and
+ * replaces one from WHOIS only if it is earlier. If it replaces a later date from another person, no author
+ * is stored: the author of a date could otherwise set a later one without a second person. `xmax` is 0 for a new row.
  */
 export function importNames(
   names: readonly ImportedName[],
@@ -204,7 +208,7 @@ export function importNames(
 /** Rows of {@link countNamesByMonth}. */
 export const monthRowsSchema = z.array(z.object({ month: z.string(), count: z.number() }));
 
-/** Counts the names that expire in each month, in a time zone. Leaves out names that will lapse. */
+/** Counts the names that expire in each month of the time zone, except names that will lapse. */
 export function countNamesByMonth(from: Date, until: Date, timeZone: string): Prisma.Sql {
   return Prisma.sql`
     SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month, count(*)::int AS count
@@ -213,8 +217,8 @@ export function countNamesByMonth(from: Date, until: Date, timeZone: string): Pr
     GROUP BY 1`;
 }
 
-export function selectFirstExpiry(names: readonly string[]): Statement {
+export function selectEarliestExpiry(names: readonly string[]): Statement {
   return Prisma.sql`SELECT min(expires_at) AS first FROM domains WHERE name = ANY(${[...names]})`;
 }
-/** Rows of {@link selectFirstExpiry}. */
-export const firstExpiryRowsSchema = z.array(z.object({ first: z.date().nullable() }));
+/** Rows of {@link selectEarliestExpiry}. */
+export const earliestExpiryRowsSchema = z.array(z.object({ first: z.date().nullable() }));

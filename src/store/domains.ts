@@ -4,16 +4,16 @@ import { readDomains } from './domain-rows.ts';
 import {
   buildReminderUpdates,
   changedNameRowsSchema,
-  claimedListUpdateRowsSchema,
-  claimListUpdate,
+  claimWatchListUpdate,
   countNamesByMonth,
-  firstExpiryRowsSchema,
+  earliestExpiryRowsSchema,
   insertDomain,
   insertObservations,
   monthRowsSchema,
   selectDomains,
-  selectFirstExpiry,
+  selectEarliestExpiry,
   updateDomain,
+  watchListUpdateRowsSchema,
 } from './domain-statements.ts';
 import { setDetails } from './portfolio.ts';
 import { createWatchListPages } from './watch-list-pages.ts';
@@ -29,8 +29,8 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
 
       findMany,
 
-      findFirstExpiry: async (names) => {
-        const [row] = firstExpiryRowsSchema.parse(await run(selectFirstExpiry(names)));
+      findEarliestExpiry: async (names) => {
+        const [row] = earliestExpiryRowsSchema.parse(await run(selectEarliestExpiry(names)));
         return row?.first ?? undefined;
       },
 
@@ -41,23 +41,23 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         return rows.map(({ month, count }) => [month, count] as const);
       },
 
-      updateAfterOrder: (orderId, itemNumber, now, change) => {
+      updateAfterOrder: (orderId, itemNumber, now, buildUpdate) => {
         const attempt = () =>
           transaction(async (tx) => {
-            const rows = claimedListUpdateRowsSchema.parse(
-              await tx(claimListUpdate(orderId, itemNumber, now)),
+            const rows = watchListUpdateRowsSchema.parse(
+              await tx(claimWatchListUpdate(orderId, itemNumber, now)),
             );
             if (rows.length === 0) return false;
             const [before] = rows;
-            const update = change(before);
+            const update = buildUpdate(before);
             if (update === undefined) return true;
-            const { after, observation, details } = update;
-            if (before === undefined) await tx(insertDomain(after));
-            else await replaceDomain(tx, before, after);
-            await tx(insertObservations(after.name, [observation]));
+            const { updatedDomain, observation, details } = update;
+            if (before === undefined) await tx(insertDomain(updatedDomain));
+            else await updateDomainAndReminders(tx, before, updatedDomain);
+            await tx(insertObservations(updatedDomain.name, [observation]));
             if (details === undefined) return true;
             const author = { actor: details.by, at: now };
-            await setDetails(tx, after.name, details.change, author, before === undefined);
+            await setDetails(tx, updatedDomain.name, details.change, author, before === undefined);
             return true;
           });
         // If the name was added concurrently, the second attempt finds it.
@@ -71,7 +71,11 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
 }
 
 /** Does nothing if the name was changed concurrently. */
-async function replaceDomain(tx: RunStatement, before: WatchedDomain, after: WatchedDomain): Promise<void> {
+async function updateDomainAndReminders(
+  tx: RunStatement,
+  before: WatchedDomain,
+  after: WatchedDomain,
+): Promise<void> {
   const rows = changedNameRowsSchema.parse(await tx(updateDomain(before, after)));
   if (rows.length === 0) return;
   for (const statement of buildReminderUpdates(after.name, before, after)) await tx(statement);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type EventLog, NOTIFIED_KINDS, type TeamEvent, teamEventSchema } from '../ledger/events.ts';
+import { type EventLog, NOTIFIED_EVENT_KINDS, type TeamEvent, teamEventSchema } from '../ledger/events.ts';
 import { SEND_LIMITING_EVENT_KINDS } from '../orders/log-limits.ts';
 import { DECISION_KINDS, type OrderLogEntry, orderLogEntrySchema } from '../orders/order-events.ts';
 import { defineRow, insertRows } from './columns.ts';
@@ -52,22 +52,20 @@ const insertedRowsSchema = z.array(
   z.object({ teamId: z.string(), seq: z.string(), kind: z.string(), at: z.date() }),
 );
 
-/**
- * Writes events in the transaction of the change that they record, and queues notifications for announced kinds.
- */
-export async function announceEvents(
+/** Writes events in the transaction of the change that they record, and queues their notifications. */
+export async function insertEventsAndNotify(
   run: RunStatement,
   events: readonly TeamEvent[],
   teamId?: string,
 ): Promise<void> {
   const insertedRows = insertedRowsSchema.parse(await insertEvents(run, events, teamId));
-  const announcedRows = insertedRows.filter(({ kind }) =>
-    NOTIFIED_KINDS.some((notified) => notified === kind),
+  const notifiedRows = insertedRows.filter(({ kind }) =>
+    NOTIFIED_EVENT_KINDS.some((notifiedKind) => notifiedKind === kind),
   );
   await insertRows(
     run,
     'notifications',
-    announcedRows.map((event) => ({
+    notifiedRows.map((event) => ({
       teamId: event.teamId,
       ...{ subjectKind: 'event', subjectId: event.seq, purpose: 'plan', version: 1, dueAt: event.at },
     })),
@@ -114,31 +112,31 @@ export function buildHistoryColumn(where: Prisma.Sql = Prisma.sql`true`): Prisma
 }
 
 /** Selects the events that limit what items may still send, as rows of `id` and `history`. */
-export function selectOrderHistories(
+export function selectSendLimitingEvents(
   items: readonly { readonly id: string; readonly n: number }[],
 ): Prisma.Sql {
   return Prisma.sql`
     SELECT w.id, (
       SELECT coalesce(jsonb_agg(e.data || jsonb_build_object(
         'seq', e.seq::text, 'kind', e.kind, 'actor', e.actor, 'at', e.at) ORDER BY e.seq), '[]')
-      FROM events e WHERE e.subject_kind = 'order' AND e.subject_id = w.id AND e.kind IN (${LIMIT_KIND_LIST})
+      FROM events e WHERE e.subject_kind = 'order' AND e.subject_id = w.id AND e.kind IN (${SEND_LIMITING_KINDS_SQL})
         AND coalesce(e.data->>'n', '') = ANY (ARRAY['', w.n::text])
     ) AS history
     FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS w (id text, n int)`;
 }
 
-const LIMIT_KIND_LIST = Prisma.raw(SEND_LIMITING_EVENT_KINDS.map((kind) => `'${kind}'`).join(', '));
+const SEND_LIMITING_KINDS_SQL = Prisma.raw(SEND_LIMITING_EVENT_KINDS.map((kind) => `'${kind}'`).join(', '));
 
 /** @throws {UnreadableEventError} */
-export function readHistory(rows: z.output<typeof historyRowsSchema>): readonly OrderLogEntry[] {
+export function parseHistory(rows: z.output<typeof historyRowsSchema>): readonly OrderLogEntry[] {
   return rows.map(({ seq, ...entry }) => parseEvent(compiledOrderLogEntrySchema, seq, entry));
 }
 
-/** Rows of {@link selectOrderHistories}. */
+/** Rows of `id` and `history`, as pairs. */
 export const orderHistoriesSchema = z.array(
   z
     .object({ id: z.string(), history: historyRowsSchema })
-    .transform(({ id, history }) => [id, readHistory(history)] as const),
+    .transform(({ id, history }) => [id, parseHistory(history)] as const),
 );
 
 /** Columns of events (alias `e`). */
@@ -165,22 +163,22 @@ function toTeamEvent(row: z.output<typeof eventRow.schema>): TeamEvent {
   });
 }
 
-/** Rows of {@link selectWithHistory}. */
+/** Rows of {@link selectOrderWithHistory}. */
 export const orderWithHistorySchema = z.compile(
   z.array(
     orderRow.schema
       .extend({ history: historyRowsSchema })
-      .transform((row) => ({ order: toOrder(row), history: readHistory(row.history) })),
+      .transform((row) => ({ order: toOrder(row), history: parseHistory(row.history) })),
   ),
 );
 
 /** Selects an order with its events, oldest first. Leaves out the per-item events of bulk orders. */
-export function selectWithHistory(id: string): Statement {
-  const isIncluded = Prisma.sql`(o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))`;
-  return Prisma.sql`SELECT ${orderRow.columns}, ${buildHistoryColumn(isIncluded)} FROM orders o WHERE o.id = ${id}`;
+export function selectOrderWithHistory(id: string): Statement {
+  const eventFilter = Prisma.sql`(o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))`;
+  return Prisma.sql`SELECT ${orderRow.columns}, ${buildHistoryColumn(eventFilter)} FROM orders o WHERE o.id = ${id}`;
 }
 
-/** Events per read. Limits the memory that an export needs. */
+/** Events per query. Limits the memory that an export needs. */
 const PAGE_SIZE = 500;
 
 export function createEventLog({ run }: Database, teamId: string, pageSize = PAGE_SIZE): EventLog {
@@ -196,17 +194,17 @@ export function createEventLog({ run }: Database, teamId: string, pageSize = PAG
           WHERE team_id = ${teamId} AND subject_kind <> 'forgotten' AND at >= ${cursor?.at ?? from} AND at < ${to} ${afterCursor}
           ORDER BY e.at, e.seq LIMIT ${pageSize}`),
       );
-      const ids = [
+      const orderIds = [
         ...new Set(rows.flatMap(({ subjectKind, subjectId }) => (subjectKind === 'order' ? subjectId : []))),
       ];
       const orders = readOrders(
-        await run(selectOrders(Prisma.sql`WHERE o.id = ANY(${ids}) AND o.state <> 'DRAFT'`)),
+        await run(selectOrders(Prisma.sql`WHERE o.id = ANY(${orderIds}) AND o.state <> 'DRAFT'`)),
       );
       const decisions = new Map(
         orderHistoriesSchema.parse(
           await run(Prisma.sql`
             SELECT o.id, ${buildHistoryColumn(Prisma.sql`e.kind = ANY(${[...DECISION_KINDS]})`)} FROM orders o
-            WHERE o.id = ANY(${ids})`),
+            WHERE o.id = ANY(${orderIds})`),
         ),
       );
       return { rows, orders: new Map(orders.map((order) => [order.id, order])), decisions };

@@ -9,7 +9,7 @@ function toFeed(row: Prisma.CalendarFeedModel): FeedRecord {
   };
 }
 
-function toColumns({ tokenHash, sealed }: FeedRecord, now: Date) {
+function toFeedColumns({ tokenHash, sealed }: FeedRecord, now: Date) {
   return { tokenHash, sealed: sealed.bytes, keyId: sealed.keyId, createdAt: now };
 }
 
@@ -21,7 +21,7 @@ export function createFeedStore({ prisma }: Database): FeedStore {
     },
 
     save: async (record, now) => {
-      const columns = toColumns(record, now);
+      const columns = toFeedColumns(record, now);
       await prisma.calendarFeed.upsert({
         where: { userId: record.userId },
         create: { userId: record.userId, ...columns },
@@ -31,15 +31,13 @@ export function createFeedStore({ prisma }: Database): FeedStore {
 
     saveIfAbsent: async (record, now) => {
       await prisma.calendarFeed.createMany({
-        data: [{ userId: record.userId, ...toColumns(record, now) }],
+        data: [{ userId: record.userId, ...toFeedColumns(record, now) }],
         skipDuplicates: true,
       });
       return toFeed(await prisma.calendarFeed.findUniqueOrThrow({ where: { userId: record.userId } }));
     },
 
-    hasToken: async (tokenHash) => {
-      return (await prisma.calendarFeed.count({ where: { tokenHash } })) > 0;
-    },
+    hasToken: async (tokenHash) => (await prisma.calendarFeed.count({ where: { tokenHash } })) > 0,
 
     listUserIds: async () => {
       const rows = await prisma.calendarFeed.findMany({ select: { userId: true } });

@@ -3,15 +3,15 @@ import { z } from 'zod';
 import { inTransaction, sumByTable, type TableChange } from './session.ts';
 
 /*
- * Removes a person from all stored data. Their actions stay and are attributed to `former`: their id is replaced in
- * every column of every table. Rows that are only about this person are deleted first.
+ * Removes a person from all stored data. Rows that are only about this person are deleted. The person's
+ * actions stay, but `former` then replaces the person's ID in every column of every table.
  */
 
 /**
- * `$1` is the person. The order matters: a statement that finds rows by a column must run before that column is
- * replaced.
+ * `$1` is the person's ID. The order matters: a statement that finds rows by a column must run before the ID
+ * in this column is replaced.
  */
-const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
+const CLEANUP_STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   [
     'token_steps',
     'DELETE FROM token_steps WHERE login IN (SELECT lower(login) FROM accounts WHERE user_id = $1)',
@@ -50,8 +50,8 @@ const APPEND_ONLY_TABLES = ['events', 'observations', 'ledger_entries', 'seals',
 
 const columnRowsSchema = z.array(z.object({ table: z.string(), columns: z.array(z.string()) }));
 
-/** One statement per table, which replaces `$1` by `former` in every text column. */
-async function buildReplacements(client: pg.Client): Promise<readonly (readonly [string, string])[]> {
+/** Builds a statement for each table, which replaces `$1` with `former` in every text column. */
+async function buildReplaceStatements(client: pg.Client): Promise<readonly (readonly [string, string])[]> {
   const { rows } = await client.query(
     `SELECT c.table_name AS table, array_agg(format('%1$I = without_person(%1$I::text, $1)::%2$s', c.column_name,
          CASE c.data_type WHEN 'ARRAY' THEN 'text[]' ELSE c.data_type END)) AS columns
@@ -98,8 +98,8 @@ const SELECT_OBSTACLES = `
 
 /** The changes that were made, or that a dry run would make. If there are obstacles, nothing is changed. */
 export type ForgetResult =
-  | { readonly done: true; readonly changes: readonly TableChange[] }
-  | { readonly done: false; readonly obstacles: readonly ForgetObstacle[] };
+  | { readonly isDone: true; readonly changes: readonly TableChange[] }
+  | { readonly isDone: false; readonly obstacles: readonly ForgetObstacle[] };
 
 export function forgetPerson(
   client: pg.Client,
@@ -108,16 +108,16 @@ export function forgetPerson(
 ): Promise<ForgetResult> {
   return inTransaction(client, options, async () => {
     const obstacles = obstacleRowsSchema.parse((await client.query(SELECT_OBSTACLES, [userId])).rows);
-    if (obstacles.length > 0) return { done: false, obstacles };
+    if (obstacles.length > 0) return { isDone: false, obstacles };
     const changes: TableChange[] = [];
     for (const table of ['events', 'observations']) {
       const { rows } = await client.query(`SELECT forget_person_in_${table}($1)::int AS n`, [userId]);
-      changes.push({ table, rows: countRowsSchema.parse(rows)[0].n });
+      changes.push({ table, rowCount: countRowsSchema.parse(rows)[0].n });
     }
-    for (const [table, sql] of [...STATEMENTS, ...(await buildReplacements(client))]) {
-      changes.push({ table, rows: (await client.query(sql, [userId])).rowCount ?? 0 });
+    for (const [table, sql] of [...CLEANUP_STATEMENTS, ...(await buildReplaceStatements(client))]) {
+      changes.push({ table, rowCount: (await client.query(sql, [userId])).rowCount ?? 0 });
     }
-    return { done: true, changes: sumByTable(changes) };
+    return { isDone: true, changes: sumByTable(changes) };
   });
 }
 

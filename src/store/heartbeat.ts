@@ -25,19 +25,19 @@ export function createHeartbeat({ run, server }: Database): Heartbeat {
         return row.beat;
       },
 
-      verify: async (reading) => server.verify(reading.server, reading.position),
+      verify: async (reading) => server.markVerified(reading.server, reading.position),
     }),
 
     suspend: () => server.suspend(),
 
-    onOtherServer: (listener) => server.onOtherServer(listener),
+    onUnverifiedServer: (listener) => server.onUnverifiedServer(listener),
   };
 }
 
 /**
- * The timeline is read from the WAL, because the timeline of the last checkpoint is outdated for a while after a
- * promotion. A server writes a checkpoint at each clean stop and at each start after a crash. So the last checkpoint
- * shows where the WAL ended at that time.
+ * The timeline is read from the WAL, because the last checkpoint's timeline is outdated for a while after a
+ * promotion. A server writes a checkpoint at each clean stop and at each start after a crash, so the last
+ * checkpoint shows where the WAL ended when the server last stopped.
  */
 const SELECT_READING = Prisma.sql`
   SELECT
@@ -74,7 +74,7 @@ const readingRowsSchema = z.tuple([
   }),
 ]);
 
-/** Returns the new `beat`, or no row if the row or the server has changed since the reading. */
+/** Returns the new `beat`, or no row if the heartbeat or the server has changed since the reading. */
 function upsertBeat(at: Date, reading: HeartbeatReading, processId: string, isLast: boolean): Prisma.Sql {
   const ownEntry = isLast ? {} : { [processId]: at };
   return Prisma.sql`

@@ -14,7 +14,7 @@ import { queueWebhooks } from './webhooks.ts';
 
 const valuesSchema = z.array(z.string());
 const timestampSchema = z.coerce.date();
-const changeSchema = z
+const incidentChangeSchema = z
   .object({
     kind: z.enum(INCIDENT_KINDS),
     fact: z.enum(FACT_NAMES),
@@ -36,7 +36,7 @@ const incidentRow = defineRow(
     version: z.number(),
     state: z.enum(INCIDENT_STATES),
     openedAt: z.date(),
-    changes: z.array(changeSchema),
+    changes: z.array(incidentChangeSchema),
     proposedBy: optionalText,
     proposedReason: optionalText,
     explainedBy: optionalText,
@@ -99,23 +99,23 @@ export async function saveIncident(
     UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${at}::timestamptz)
     FROM orders o WHERE o.state = 'PENDING' AND n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id
       AND n.purpose = 'plan' AND EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = o.id AND i.name = ${after.name})`);
-  await insertEvents(run, buildEvents(update), teamId);
+  await insertEvents(run, buildIncidentEvents(update), teamId);
   await queueWebhooks(run, buildLookupWebhooks(update), teamId);
   return true;
 }
 
-function buildEvents({ before, after, addedChanges, at }: IncidentUpdate): TeamEvent[] {
-  const common = { subject: { kind: 'name', id: after.name }, actor: 'system', at } as const;
+function buildIncidentEvents({ before, after, addedChanges, at }: IncidentUpdate): TeamEvent[] {
+  const commonFields = { subject: { kind: 'name', id: after.name }, actor: 'system', at } as const;
   const kind = before === undefined ? 'incident_opened' : 'incident_joined';
   const changeEvents = addedChanges.map(
     ({ kind: changeKind, fact, before: oldValue, after: newValue }): TeamEvent => ({
-      ...common,
+      ...commonFields,
       kind,
       ...{ incident: changeKind, fact, before: oldValue, after: newValue },
     }),
   );
   const overEvent: TeamEvent = {
-    ...common,
+    ...commonFields,
     kind: 'incident_over',
     incidents: [...listIncidentKinds(after)],
   };

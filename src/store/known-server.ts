@@ -1,6 +1,6 @@
 /**
- * The server was replaced or restarted, and the heartbeat hasn't yet confirmed that the server has the last known
- * commit. Until then, no order is claimed or sent.
+ * Thrown after the server was replaced or restarted, until the heartbeat confirms that the server has the last
+ * known commit. In the meantime, no order is claimed or sent.
  */
 export class DatabaseUnverifiedError extends Error {
   override readonly name = 'DatabaseUnverifiedError';
@@ -13,41 +13,41 @@ export class DatabaseUnverifiedError extends Error {
 
 /** The current server, and whether it has every commit that this process has seen. */
 export class KnownServer {
-  readonly #servers = new WeakMap<object, string>();
-  #latestServer: string | undefined;
-  #verifiedServer: string | undefined;
+  readonly #serverIds = new WeakMap<object, string>();
+  #latestServerId: string | undefined;
+  #verifiedServerId: string | undefined;
   #isSuspended = false;
-  #position = 0;
-  #onOtherServer: () => void = () => undefined;
+  #walPosition = 0;
+  #onUnverifiedServer: () => void = () => undefined;
 
   /** Must be called before a connection is used. The server of the first connection is trusted. */
-  addConnection(connection: object, server: string): void {
-    this.#servers.set(connection, server);
-    this.#verifiedServer ??= server;
-    this.#latestServer = server;
-    if (server !== this.#verifiedServer) this.#onOtherServer();
+  addConnection(connection: object, serverId: string): void {
+    this.#serverIds.set(connection, serverId);
+    this.#verifiedServerId ??= serverId;
+    this.#latestServerId = serverId;
+    if (serverId !== this.#verifiedServerId) this.#onUnverifiedServer();
   }
 
   /** @returns whether the connection is to the same server as the newest connection */
-  isLatest(connection: object): boolean {
-    return this.#servers.get(connection) === this.#latestServer;
+  leadsToLatestServer(connection: object): boolean {
+    return this.#serverIds.get(connection) === this.#latestServerId;
   }
 
   get isVerified(): boolean {
-    return this.#latestServer === this.#verifiedServer && !this.#isSuspended;
+    return this.#latestServerId === this.#verifiedServerId && !this.#isSuspended;
   }
 
   /** Records the position in the verified server's WAL. */
-  recordPosition(position: number): void {
-    if (this.isVerified) this.#position = Math.max(this.#position, position);
+  recordWalPosition(position: number): void {
+    if (this.isVerified) this.#walPosition = Math.max(this.#walPosition, position);
   }
 
   /**
    * Whether a server has lost a commit that this process has seen.
-   * @param startPosition the end of its WAL when it started, or a later position
+   * @param startPosition the end of the server's WAL when it started, or a later position
    */
-  isBehind(server: string, startPosition: number): boolean {
-    return server !== this.#verifiedServer && startPosition < this.#position;
+  isBehind(serverId: string, startPosition: number): boolean {
+    return serverId !== this.#verifiedServerId && startPosition < this.#walPosition;
   }
 
   /** Prevents orders from being claimed or sent until the server is verified. */
@@ -56,15 +56,15 @@ export class KnownServer {
   }
 
   /** @throws {DatabaseUnverifiedError} if connections now lead to another server */
-  verify(server: string, position: number): void {
-    if (server !== this.#latestServer) throw new DatabaseUnverifiedError();
-    this.#verifiedServer = server;
+  markVerified(serverId: string, position: number): void {
+    if (serverId !== this.#latestServerId) throw new DatabaseUnverifiedError();
+    this.#verifiedServerId = serverId;
     this.#isSuspended = false;
-    this.#position = position;
+    this.#walPosition = position;
   }
 
   /** @param listener called when a connection leads to an unverified server */
-  onOtherServer(listener: () => void): void {
-    this.#onOtherServer = listener;
+  onUnverifiedServer(listener: () => void): void {
+    this.#onUnverifiedServer = listener;
   }
 }

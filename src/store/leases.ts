@@ -13,7 +13,8 @@ export const isLeaseExpired = (
   OR ${column} > now() + ${MAX_WAIT_MS}::float8 * interval '1 ms')`;
 
 /** The end of a lease that starts now, by the database's clock. */
-export const buildLeaseEnd = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::float8 * interval '1 ms'`;
+export const buildLeaseEnd = (leaseMs: number): Prisma.Sql =>
+  Prisma.sql`now() + ${leaseMs}::float8 * interval '1 ms'`;
 
 const holderRowsSchema = z.array(z.object({ holder: z.string() }));
 

@@ -6,8 +6,8 @@ import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
 import { defineRow, optional, optionalText, toStorableJson } from './columns.ts';
 import { type Database, Prisma, withStoreError, wrapStore } from './database.ts';
-import { announceEvents } from './events.ts';
-import { SIGNING_EVENTS } from './signing-rows.ts';
+import { insertEventsAndNotify } from './events.ts';
+import { IS_SIGNING_EVENT } from './signing-rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /** PostgreSQL's 64-bit integers are returned as text. */
@@ -50,7 +50,7 @@ const unsealedRow = defineRow(
   },
 );
 
-const entryRow = defineRow(z.object({ seq: integerSchema, leaf: bytesSchema }), 'l.');
+const ledgerEntryRow = defineRow(z.object({ seq: integerSchema, leaf: bytesSchema }), 'l.');
 const eventRow = defineRow(
   eventFieldsSchema.extend({
     event: z.string(),
@@ -60,10 +60,13 @@ const eventRow = defineRow(
   'e.',
   { event: Prisma.sql`e.seq::text` },
 );
-/** Sealed events. Their rows may have been deleted. */
+/** Sealed events. If an event's row was deleted, `event` is null. */
 const sealedRowsSchema = z.array(
   z
-    .union([entryRow.schema.extend({ event: z.null() }), entryRow.schema.extend(eventRow.schema.shape)])
+    .union([
+      ledgerEntryRow.schema.extend({ event: z.null() }),
+      ledgerEntryRow.schema.extend(eventRow.schema.shape),
+    ])
     .transform((entry): SealedEvent => {
       const { seq, leaf } = entry;
       if (entry.event === null) return { seq, leaf, line: undefined };
@@ -77,7 +80,7 @@ const sealedRowsSchema = z.array(
 
 const anchorRow = defineRow(z.object({ n: z.int(), hash: z.string(), at: z.date() }), 'a.');
 const signingRowsSchema = z.tuple([
-  z.object({ numbers: z.array(z.int().nullable()), lastSeq: integerSchema, hasMissingEvents: z.boolean() }),
+  z.object({ seqs: z.array(z.int().nullable()), lastSeq: integerSchema, hasMissingEvents: z.boolean() }),
 ]);
 const leavesRowsSchema = z.tuple([z.object({ leaves: bytesSchema })]);
 const HASH_BYTES = 32;
@@ -103,10 +106,10 @@ function mergeRanges(ranges: readonly (readonly [number, number])[]): (readonly 
 }
 
 const MAX_EVENTS_PER_READ = 5_000;
-/** Reading a thousand seals of one event each takes as long as reading one seal of a thousand events. */
+/** Seals are read in batches, so that many small seals take no longer than one large seal. */
 const MAX_SEALS_PER_READ = 1_000;
-/** Distinguishes the sealer's advisory lock from others in the database: "LEDG". */
-const SEALER_LOCK = 0x4c454447;
+/** The id of the sealer's advisory lock: “LEDG” in ASCII. */
+const SEALER_LOCK_ID = 0x4c454447;
 
 function buildAnchorWebhook(seal: Seal, at: Date): WebhookEvent {
   return {
@@ -123,54 +126,55 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     readSeals(
       await run(Prisma.sql`SELECT ${sealRow.columns} FROM seals WHERE team_id = ${teamId} AND ${where}`),
     );
+  const findNewestSeal = async () => (await readSealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`))[0];
   const readEventsWhere = async (where: Prisma.Sql) =>
     sealedRowsSchema.parse(
       await run(Prisma.sql`
-        SELECT ${entryRow.columns}, ${eventRow.columns} FROM ledger_entries l LEFT JOIN events e ON e.seq = l.event_seq
+        SELECT ${ledgerEntryRow.columns}, ${eventRow.columns} FROM ledger_entries l LEFT JOIN events e ON e.seq = l.event_seq
         WHERE l.team_id = ${teamId} AND ${where} ORDER BY l.seq`),
     );
-  const readAnchorsWhere = async (clauses: Prisma.Sql) =>
+  const readAnchors = async (clauses: Prisma.Sql) =>
     anchorRow.read(
       await run(
         Prisma.sql`SELECT ${anchorRow.columns} FROM anchors a WHERE a.team_id = ${teamId} ${clauses}`,
       ),
     );
 
-  /** Reads as many of the next seals as have events that one query can read. */
-  async function readNextSeals(afterNumber: number, where: Prisma.Sql) {
+  /** Reads the next seals whose events fit into one query. */
+  async function readNextSeals(lastSealNumber: number, where: Prisma.Sql) {
     const seals = await readSealsWhere(
-      Prisma.sql`n > ${afterNumber} AND ${where} ORDER BY n LIMIT ${MAX_SEALS_PER_READ}`,
+      Prisma.sql`n > ${lastSealNumber} AND ${where} ORDER BY n LIMIT ${MAX_SEALS_PER_READ}`,
     );
-    const [first] = seals;
-    return first === undefined
+    const [firstSeal] = seals;
+    return firstSeal === undefined
       ? []
-      : seals.filter(({ to }) => to < first.from + MAX_EVENTS_PER_READ || to === first.to);
+      : seals.filter(({ to }) => to < firstSeal.from + MAX_EVENTS_PER_READ || to === firstSeal.to);
   }
 
   async function* readBlocksWhere(where: Prisma.Sql): AsyncGenerator<SealedBlock> {
-    for (let afterNumber = 0; ; ) {
-      const seals = await withStoreError('reading the ledger', () => readNextSeals(afterNumber, where));
-      const [first, lastSeal] = [seals[0], seals.at(-1)];
-      if (first === undefined || lastSeal === undefined) return;
+    for (let lastSealNumber = 0; ; ) {
+      const seals = await withStoreError('reading the ledger', () => readNextSeals(lastSealNumber, where));
+      const [firstSeal, lastSeal] = [seals[0], seals.at(-1)];
+      if (firstSeal === undefined || lastSeal === undefined) return;
       const events = await withStoreError('reading the ledger', () =>
-        readEventsWhere(Prisma.sql`l.seq BETWEEN ${first.from} AND ${lastSeal.to}`),
+        readEventsWhere(Prisma.sql`l.seq BETWEEN ${firstSeal.from} AND ${lastSeal.to}`),
       );
       let nextIndex = 0;
       for (const seal of seals) {
         // Skips events that have no seal.
         while ((events[nextIndex]?.seq ?? seal.from) < seal.from) nextIndex += 1;
-        const start = nextIndex;
+        const startIndex = nextIndex;
         while ((events[nextIndex]?.seq ?? Number.POSITIVE_INFINITY) <= seal.to) nextIndex += 1;
-        yield { seal, events: events.slice(start, nextIndex) };
+        yield { seal, events: events.slice(startIndex, nextIndex) };
       }
-      afterNumber = lastSeal.n;
+      lastSealNumber = lastSeal.n;
     }
   }
 
   const logEventIf = (event: TeamEvent, condition: Prisma.Sql) =>
     transaction(async (tx) => {
       const rows = await tx(Prisma.sql`SELECT 1 AS found WHERE ${condition}`);
-      if (z.array(z.unknown()).parse(rows).length > 0) await announceEvents(tx, [event], teamId);
+      if (z.array(z.unknown()).parse(rows).length > 0) await insertEventsAndNotify(tx, [event], teamId);
     });
 
   const methods = wrapStore<Omit<LedgerStore, 'read'>>('ledger', {
@@ -180,7 +184,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
           .array(z.object({ locked: z.boolean() }))
           .parse(
             await tx(
-              Prisma.sql`SELECT pg_try_advisory_xact_lock(${SEALER_LOCK}::int, hashtext(${teamId})) AS locked`,
+              Prisma.sql`SELECT pg_try_advisory_xact_lock(${SEALER_LOCK_ID}::int, hashtext(${teamId})) AS locked`,
             ),
           );
         if (lock?.locked !== true) return 0;
@@ -217,9 +221,9 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
         return rows.length;
       }),
 
-    findNewestSeal: async () => (await readSealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`))[0],
+    findNewestSeal,
 
-    loadWaitingSeconds: async () =>
+    loadUnsealedSeconds: async () =>
       z.tuple([z.object({ seconds: z.number() })]).parse(
         await run(Prisma.sql`
           SELECT coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS seconds
@@ -227,20 +231,20 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       )[0].seconds,
 
     loadSigningBlocks: async () => {
-      const [{ numbers: seqs, lastSeq, hasMissingEvents }] = signingRowsSchema.parse(
+      const [{ seqs, lastSeq, hasMissingEvents }] = signingRowsSchema.parse(
         await run(Prisma.sql`
-          SELECT coalesce(json_agg(l.seq ORDER BY e.seq), '[]') AS numbers,
+          SELECT coalesce(json_agg(l.seq ORDER BY e.seq), '[]') AS seqs,
             (SELECT coalesce(max(seq), 0) FROM ledger_entries WHERE team_id = ${teamId}) AS "lastSeq",
             EXISTS (SELECT FROM unsealed_events u WHERE u.team_id = ${teamId}
               AND NOT EXISTS (SELECT FROM events e WHERE e.seq = u.event_seq)) AS "hasMissingEvents"
           FROM events e LEFT JOIN ledger_entries l ON l.event_seq = e.seq
-          WHERE e.team_id = ${teamId} AND ${SIGNING_EVENTS}`),
+          WHERE e.team_id = ${teamId} AND ${IS_SIGNING_EVENT}`),
       );
-      const sealedNumbers = seqs.filter((number) => number !== null);
-      const containsEvents = Prisma.sql`n IN (
+      const sealedSeqs = seqs.filter((number) => number !== null);
+      const containsSigningEvents = Prisma.sql`n IN (
         SELECT (SELECT s.n FROM seals s WHERE s.team_id = ${teamId} AND s."to" >= number ORDER BY s."to" LIMIT 1)
-        FROM unnest(${sealedNumbers}::bigint[]) AS number)`;
-      const where = Prisma.sql`("to" >= ${Math.max(0, ...sealedNumbers)} OR ${containsEvents})`;
+        FROM unnest(${sealedSeqs}::bigint[]) AS number)`;
+      const where = Prisma.sql`("to" >= ${Math.max(0, ...sealedSeqs)} OR ${containsSigningEvents})`;
       return { seqs, lastSeq, hasMissingEvents, blocks: readBlocksWhere(where) };
     },
 
@@ -263,8 +267,8 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
           SELECT coalesce(string_agg(leaf, '' ORDER BY seq), '') AS leaves FROM ledger_entries
           WHERE team_id = ${teamId} AND seq BETWEEN ${from} AND ${to}`),
       );
-      return Array.from({ length: leaves.length / HASH_BYTES }, (_, n) =>
-        leaves.subarray(n * HASH_BYTES, (n + 1) * HASH_BYTES),
+      return Array.from({ length: leaves.length / HASH_BYTES }, (_, index) =>
+        leaves.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES),
       );
     },
 
@@ -307,14 +311,14 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       });
     },
 
-    listAnchors: () => readAnchorsWhere(Prisma.sql`ORDER BY a.n`),
+    listAnchors: () => readAnchors(Prisma.sql`ORDER BY a.n`),
 
-    findNewestAnchor: async () => (await readAnchorsWhere(Prisma.sql`ORDER BY a.n DESC LIMIT 1`))[0],
+    findNewestAnchor: async () => (await readAnchors(Prisma.sql`ORDER BY a.n DESC LIMIT 1`))[0],
 
     listAnchorsBetween: (from, to) =>
-      readAnchorsWhere(Prisma.sql`AND a.at >= ${from} AND a.at < ${to} ORDER BY a.n`),
+      readAnchors(Prisma.sql`AND a.at >= ${from} AND a.at < ${to} ORDER BY a.n`),
 
-    findAnchor: async (n) => (await readAnchorsWhere(Prisma.sql`AND a.n >= ${n} ORDER BY a.n LIMIT 1`))[0],
+    findAnchor: async (n) => (await readAnchors(Prisma.sql`AND a.n >= ${n} ORDER BY a.n LIMIT 1`))[0],
 
     recordDifferences: (differences, at) =>
       logEventIf(
@@ -325,7 +329,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       ),
 
     recordRestore: async (takenAt, at) => {
-      const [newestSeal] = await readSealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`);
+      const newestSeal = await findNewestSeal();
       const data = { takenAt: takenAt.toISOString(), seal: newestSeal?.n ?? 0 };
       await logEventIf(
         { kind: 'database_restored', subject: LEDGER_SUBJECT, actor: 'operator', at, ...data },
@@ -351,7 +355,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
   };
 }
 
-export async function listTeamsWithLedgers({ run }: Database): Promise<readonly string[]> {
+export async function listLedgerTeamIds({ run }: Database): Promise<readonly string[]> {
   const rows = await run(Prisma.sql`SELECT DISTINCT team_id AS "teamId" FROM seals`);
   return z
     .array(z.object({ teamId: z.string() }))

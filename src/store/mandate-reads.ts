@@ -6,13 +6,13 @@ import type { MandateAct, MandateName } from '../mandates/ports.ts';
 import {
   createBotSignatureCheck,
   findLoggedOutcome,
-  MANDATE_LIMITING_EVENT_KINDS,
+  MANDATE_ENDING_EVENT_KINDS,
 } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
 import { findAffectedTags, toAffectedName } from '../policy/subject.ts';
 import { defineRow, optional, optionalText } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
-import { orderHistoriesSchema, selectOrderHistories } from './events.ts';
+import { orderHistoriesSchema, selectSendLimitingEvents } from './events.ts';
 import { idRowsSchema, readOrders, selectOrders } from './order-rows.ts';
 import { IS_RELEASED } from './reservations.ts';
 
@@ -65,7 +65,7 @@ const usedAmountRowsSchema = z.array(
   z.object({ day: z.string(), minor: z.string(), isOwn: z.boolean(), count: z.number() }),
 );
 
-const buildRequestsClause = (teamId: string) =>
+const buildMandateRequestsClause = (teamId: string) =>
   Prisma.sql`events e WHERE e.team_id = ${teamId} AND e.kind = 'sending' AND e.data ? 'mandate'`;
 
 export interface TeamSigner {
@@ -74,19 +74,19 @@ export interface TeamSigner {
 }
 
 /** Returns the ids of mandates' orders that weren't carried out, according to events that the bot signed. */
-async function listUnexecutedIds(
+async function listUnexecutedOrderIds(
   run: RunStatement,
   { teamId, botSigner }: TeamSigner,
 ): Promise<readonly string[]> {
-  // Few orders have one of these events, so few histories are read.
+  // Few orders have a scheduled retry or a failure, so few histories are read.
   const ids = idRowsSchema.parse(
     await run(Prisma.sql`
-      SELECT DISTINCT e.subject_id AS id FROM ${buildRequestsClause(teamId)} AND EXISTS (
+      SELECT DISTINCT e.subject_id AS id FROM ${buildMandateRequestsClause(teamId)} AND EXISTS (
         SELECT FROM events l WHERE l.subject_kind = 'order' AND l.subject_id = e.subject_id
           AND (l.kind = 'retry_scheduled' OR l.data->>'outcome' = 'FAILED'))`),
   );
   if (ids.length === 0) return [];
-  const rows = await run(selectOrderHistories(ids.map((id) => ({ id, n: 1 }))));
+  const rows = await run(selectSendLimitingEvents(ids.map((id) => ({ id, n: 1 }))));
   return orderHistoriesSchema
     .parse(rows)
     .flatMap(([id, history]) =>
@@ -95,8 +95,8 @@ async function listUnexecutedIds(
 }
 
 /**
- * The amounts that mandates have spent according to the log, and reserved according to the rows. A forged event can't
- * lower the total, because the highest logged amount of each day counts.
+ * Reads the amounts that mandates have spent according to the log, and reserved according to the rows. A forged event
+ * can't lower the total, because the highest amount logged for an order and day counts.
  */
 export async function readUsedAmounts(
   run: RunStatement,
@@ -105,13 +105,13 @@ export async function readUsedAmounts(
   excludedOrderId: string | undefined,
 ): Promise<UsedAmounts> {
   const { teamId } = team;
-  const unexecutedIds = await listUnexecutedIds(run, team);
+  const unexecutedOrderIds = await listUnexecutedOrderIds(run, team);
   const rows = usedAmountRowsSchema.parse(
     await run(Prisma.sql`
       WITH sent AS (
         SELECT e.subject_id AS id, (e.at AT TIME ZONE 'UTC')::date AS day,
           e.data->>'mandate' AS mandate, max((e.data->'amount'->>'minor')::bigint) AS minor
-        FROM ${buildRequestsClause(teamId)} AND e.subject_id <> ALL(${[...unexecutedIds]}) GROUP BY 1, 2, 3
+        FROM ${buildMandateRequestsClause(teamId)} AND e.subject_id <> ALL(${[...unexecutedOrderIds]}) GROUP BY 1, 2, 3
       ), taken AS (
         SELECT id, day, mandate, minor FROM sent
         UNION ALL
@@ -126,8 +126,8 @@ export async function readUsedAmounts(
       FROM taken WHERE id <> ${excludedOrderId ?? ''} GROUP BY 1, 2`),
   );
   return {
-    byDay: rows.filter(({ isOwn }) => isOwn).map(({ day, minor }) => ({ day, minor: BigInt(minor) })),
-    countOn: (day) => rows.reduce((sum, row) => (row.day === day ? sum + row.count : sum), 0),
+    amountsByDay: rows.filter(({ isOwn }) => isOwn).map(({ day, minor }) => ({ day, minor: BigInt(minor) })),
+    countOrdersOn: (day) => rows.reduce((sum, row) => (row.day === day ? sum + row.count : sum), 0),
   };
 }
 
@@ -140,7 +140,7 @@ export async function lockMandate(run: RunStatement, id: string): Promise<Order 
   const kinds = kindRowsSchema.parse(
     await run(Prisma.sql`
       SELECT DISTINCT kind FROM events WHERE subject_kind = 'order' AND subject_id = ${id}
-        AND kind = ANY(${['in_force', ...MANDATE_LIMITING_EVENT_KINDS]})`),
+        AND kind = ANY(${['in_force', ...MANDATE_ENDING_EVENT_KINDS]})`),
   );
   if (kinds.join() !== 'in_force') return undefined;
   return readOrders(await run(selectOrders(Prisma.sql`WHERE o.id = ${id}`)))[0];
@@ -162,13 +162,15 @@ export async function findActByOrder(run: RunStatement, orderId: string): Promis
 
 const tagRowsSchema = z.array(z.object({ name: z.string(), tags: z.array(z.string()).nullable() }));
 
-/** Reads the tags that a change of a name affects: its own and those of its parent domains. */
+/** Reads the tags that a change to a name affects: the name's own and those of its parent domains. */
 export async function readAffectedTags(run: RunStatement, name: string): Promise<readonly string[]> {
   const affectedName = toAffectedName(name, 'host');
   const hosts = [...affectedName.hosts];
   const rows = tagRowsSchema.parse(
     await run(Prisma.sql`SELECT name, tags FROM domains WHERE name = ANY(${hosts})`),
   );
-  const tags = new Map(rows.map((row) => [row.name, row.tags ?? []]));
-  return findAffectedTags(affectedName, new Map(hosts.map((host) => [host, tags.get(host) ?? []]))) ?? [];
+  const tagsByHost = new Map(rows.map((row) => [row.name, row.tags ?? []]));
+  return (
+    findAffectedTags(affectedName, new Map(hosts.map((host) => [host, tagsByHost.get(host) ?? []]))) ?? []
+  );
 }

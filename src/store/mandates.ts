@@ -31,11 +31,11 @@ import { IS_BOOKED, IS_RELEASED, lockAndCheckBudgets } from './reservations.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /*
- * Acts of mandates. A team's acts are saved one at a time, so that no expiry of a name gets two. Amounts are read while
- * the mandate's order is locked, which happens after the budgets are locked.
+ * Stores the acts of mandates. A team's acts are saved one at a time, so that a name has at most one act per
+ * expiry. The mandate's order is locked after the budgets, and amounts are read while it is locked.
  */
 
-const taggedRowsSchema = z.array(
+const watchedNameRowsSchema = z.array(
   z.object({ name: z.string(), tags: z.array(z.string()).nullable(), isLapsing: z.boolean() }),
 );
 
@@ -43,7 +43,7 @@ const taggedRowsSchema = z.array(
 const MIN_RETRY_DELAY_MS = 10 * MINUTE_MS;
 const MAX_RETRY_DELAY_MS = 6 * HOUR_MS;
 
-/** Another mandate may replace act `a`, whose order was stopped because the mandate ended or people left. */
+/** Condition: act `a` can be replaced, because its order was stopped when the mandate ended or people left. */
 const IS_REPLACEABLE = Prisma.sql`(a.held IS NULL AND EXISTS (
   SELECT FROM order_items i WHERE i.order_id = a.order_id AND i.state = 'FAILED' AND i.sent_at IS NULL
     AND (i.result->'summary'->>'holdReason' = 'mandate_ended'
@@ -63,13 +63,13 @@ export function createMandateStore(
   const queryActs = async (clauses: Prisma.Sql) =>
     readActs(await run(Prisma.sql`SELECT ${actRow.columns} FROM mandate_acts a ${clauses}`));
 
-  /** The name won't lapse, and no mandate has acted for its expiry. */
+  /** Condition: name `d` isn't marked to lapse, and no mandate has acted for its expiry date. */
   const isUnhandled = Prisma.sql`(d.lapse_confirmed_at IS NULL AND NOT EXISTS (
     SELECT FROM mandate_acts a WHERE a.team_id = ${teamId} AND a.name = d.name
       AND ${isSameExpiry(Prisma.sql`d.expires_at`)} AND NOT ${IS_REPLACEABLE}))`;
 
   return wrapStore('mandates', {
-    listDue: async (from, until, cursor, limit) =>
+    listDueNames: async (from, until, cursor, limit) =>
       nameRow.read(
         await run(Prisma.sql`
           SELECT ${nameRow.columns} FROM domains d
@@ -78,7 +78,7 @@ export function createMandateStore(
           ORDER BY d.expires_at, d.name LIMIT ${limit}`),
       ),
 
-    filterUpcoming: async (names) =>
+    filterUnhandledNames: async (names) =>
       nameRow.read(
         await run(Prisma.sql`
           SELECT ${nameRow.columns} FROM domains d
@@ -115,7 +115,7 @@ export function createMandateStore(
     findMatchingNames: async (patterns) => {
       const rows = await run(Prisma.sql`
         SELECT name, tags, lapse_confirmed_at IS NOT NULL AS "isLapsing" FROM domains ORDER BY name`);
-      const watchedNames = taggedRowsSchema.parse(rows);
+      const watchedNames = watchedNameRowsSchema.parse(rows);
       const tagsByName = new Map(watchedNames.map(({ name, tags }) => [name, tags ?? []]));
       const parsedPatterns = splitPatterns(patterns);
       return watchedNames.flatMap(({ name, isLapsing }) => {
@@ -128,7 +128,7 @@ export function createMandateStore(
 
     loadUsedAmounts: (mandateId, excludedOrderId) => readUsedAmounts(run, team, mandateId, excludedOrderId),
 
-    findLatestAccount: async (name) => {
+    findLatestAccountId: async (name) => {
       const item = await prisma.orderItem.findFirst({
         where: { name, state: 'SUCCEEDED', order: { task: { in: ['create', 'transfer', 'renew'] } } },
         orderBy: { answeredAt: { sort: 'desc', nulls: 'last' } },
@@ -138,23 +138,22 @@ export function createMandateStore(
     },
 
     async saveOrder(act, creation) {
-      const { order } = creation;
       try {
         return await database.transaction((tx) => saveOrder(tx, team, act, creation));
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
-        const orderId = await findOpenOrderId(database, order);
+        const orderId = await findOpenOrderId(database, creation.order);
         return orderId === undefined ? { kind: 'taken' } : { kind: 'already_open', orderId };
       }
     },
 
-    saveHeld: (act, holdReason) =>
+    saveHold: (act, holdReason) =>
       database.transaction(async (tx): Promise<ActOutcome> => {
         if (!(await claimExpiry(tx, teamId, act))) return { kind: 'taken' };
         return { kind: 'saved', id: await insertAct(tx, teamId, act, { holdReason }) };
       }),
 
-    hold: (orderId, holdReason, at) =>
+    holdOrder: (orderId, holdReason, at) =>
       database.transaction(async (tx) => {
         const [act] = readActs(
           await tx(Prisma.sql`
@@ -186,7 +185,7 @@ export function createMandateStore(
       await database.transaction(async (tx) => {
         await tx(Prisma.sql`
           UPDATE mandate_acts SET ask_at = NULL, order_id = ${orderId ?? null} WHERE id = ${actId}`);
-        await tx(updateDayMessage(teamId, actId, at));
+        await tx(requestDayMessageUpdate(teamId, actId, at));
       });
     },
 
@@ -195,7 +194,7 @@ export function createMandateStore(
     listActsOfDay: (day) =>
       queryActs(Prisma.sql`WHERE a.team_id = ${teamId} AND a.day = ${day}::date ORDER BY a.name`),
 
-    recordAnnounced: async (actIds, at, { channelId, ts }) => {
+    recordAnnouncement: async (actIds, at, { channelId, ts }) => {
       await database.transaction(async (tx) => {
         const announcedIds = idRowsSchema.parse(
           await tx(Prisma.sql`
@@ -211,12 +210,12 @@ export function createMandateStore(
       });
     },
 
-    requestUpdate: async (orderId, at) => {
+    requestMessageUpdate: async (orderId, at) => {
       const act = await findActByOrder(run, orderId);
-      if (act !== undefined) await run(updateDayMessage(teamId, act.id, at));
+      if (act !== undefined) await run(requestDayMessageUpdate(teamId, act.id, at));
     },
 
-    listInProgressIds: async (mandateId) =>
+    listInProgressOrderIds: async (mandateId) =>
       toIds(
         await prisma.order.findMany({
           ...ORDERS_IN_PROGRESS,
@@ -249,15 +248,16 @@ async function saveOrder(
 }
 
 /**
- * Locks the team's acts until the transaction ends, and deletes this expiry's act if it can be replaced.
+ * Locks the team's acts until the transaction ends, and deletes the expiry's act if it can be replaced.
  * @returns false if a mandate has already acted for this expiry of the name
  */
 async function claimExpiry(run: RunStatement, teamId: string, { name, expiresAt }: NewAct): Promise<boolean> {
   await run(Prisma.sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mandates ${teamId}`}, 0))::text`);
-  const isSameAct = Prisma.sql`a.team_id = ${teamId} AND a.name = ${name} AND ${isSameExpiry(Prisma.sql`${expiresAt}::timestamptz`)}`;
-  await run(Prisma.sql`DELETE FROM mandate_acts a WHERE ${isSameAct} AND ${IS_REPLACEABLE}`);
+  const isActForExpiry = Prisma.sql`a.team_id = ${teamId} AND a.name = ${name} AND ${isSameExpiry(Prisma.sql`${expiresAt}::timestamptz`)}`;
+  await run(Prisma.sql`DELETE FROM mandate_acts a WHERE ${isActForExpiry} AND ${IS_REPLACEABLE}`);
   return (
-    idRowsSchema.parse(await run(Prisma.sql`SELECT a.id FROM mandate_acts a WHERE ${isSameAct}`)).length === 0
+    idRowsSchema.parse(await run(Prisma.sql`SELECT a.id FROM mandate_acts a WHERE ${isActForExpiry}`))
+      .length === 0
   );
 }
 
@@ -273,7 +273,7 @@ async function insertAct(
   const askAt = holdReason !== undefined && needsRegularOrder(holdReason) ? at : undefined;
   const fields = { id, teamId, name, expiresAt, mandateId, at, day: getUtcDay(at), held: holdReason };
   await insertRows(run, 'mandate_acts', [{ ...fields, amountMinor, currency, orderId, askAt }]);
-  if (holdReason === undefined) await run(updateDayMessage(teamId, id, at));
+  if (holdReason === undefined) await run(requestDayMessageUpdate(teamId, id, at));
   else await recordHold(run, teamId, { ...act, id }, holdReason, undefined);
   return id;
 }
@@ -285,20 +285,20 @@ async function recordHold(
   holdReason: HoldReason,
   orderId: string | undefined,
 ): Promise<void> {
-  const entry = { kind: 'mandate_held', actor: 'system', at, mandate: mandateId, holdReason } as const;
-  const event = { ...entry, subject: { kind: 'name', id: name } as const, orderId };
-  const data = {
+  const eventFields = { kind: 'mandate_held', actor: 'system', at, mandate: mandateId, holdReason } as const;
+  const event = { ...eventFields, subject: { kind: 'name', id: name } as const, orderId };
+  const webhookData = {
     name,
     mandate: mandateId,
     code: holdReason,
     ...(orderId === undefined ? {} : { order_id: orderId }),
   };
   await insertEvents(run, [event], teamId);
-  await queueWebhooks(run, [{ type: 'mandate.held', at, data }], teamId);
-  await run(updateDayMessage(teamId, id, at));
+  await queueWebhooks(run, [{ type: 'mandate.held', at, data: webhookData }], teamId);
+  await run(requestDayMessageUpdate(teamId, id, at));
 }
 
-function updateDayMessage(teamId: string, actId: string, at: Date): Prisma.Sql {
+function requestDayMessageUpdate(teamId: string, actId: string, at: Date): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, due_at)
     SELECT ${teamId}, 'mandate_day', to_char(a.day, 'YYYY-MM-DD'), 'plan', 1, ${at} FROM mandate_acts a WHERE a.id = ${actId}

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { z } from 'zod';
 import { getErrorText } from './session.ts';
-import { DURABLE_COMMITS, SEARCH_PATH } from './session-settings.ts';
+import { SET_DURABLE_COMMITS, SET_SEARCH_PATH } from './session-settings.ts';
 
 export type MigrationIssue =
   | 'unreachable'
@@ -33,23 +33,23 @@ export interface MigrateOptions {
   /** The folder with the migrations. Default: the one in this package. */
   readonly folder?: string;
   /** Applies only these migrations, which must all exist. Default: all. */
-  readonly migrations?: readonly string[];
+  readonly migrationNames?: readonly string[];
 }
 
 interface Migration {
   readonly name: string;
   readonly sql: string;
-  /** As Prisma computes it: the file's SHA-256 in hexadecimal. */
+  /** SHA-256 of the file in hexadecimal, as Prisma computes it. */
   readonly checksum: string;
 }
 
 /** The package's `prisma/migrations`, which has the same relative path from `src/store` and `dist/store`. */
-const OWN_MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
+const OWN_MIGRATIONS_FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
-/** Prisma's own advisory lock for migrations, so that this process and `prisma migrate deploy` don't run at once. */
-const MIGRATIONS_LOCK = 72_707_369;
+/** Prisma's advisory lock, so that this process and `prisma migrate deploy` don't run at the same time. */
+const MIGRATIONS_LOCK_ID = 72_707_369;
 
-/** Prisma's own table of applied migrations, in Prisma's format. */
+/** Prisma's table of applied migrations. */
 const CREATE_MIGRATIONS_TABLE = `
   CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id                  VARCHAR(36) PRIMARY KEY NOT NULL,
@@ -68,16 +68,16 @@ const appliedRowsSchema = z.array(
 
 /**
  * Migrates a database to the schema of this release. Each migration and its row in Prisma's `_prisma_migrations` are
- * one transaction, so it is applied completely or not at all, even if the process or server dies. If several replicas
- * start at once, one applies the migrations. The others wait and find nothing to do.
+ * written in one transaction, so a migration is applied completely or not at all, even if the process or server dies.
+ * If several replicas start at once, one applies the migrations. The others wait and find nothing to do.
  *
  * @returns the names of the migrations that this call applied, oldest first
  * @throws {MigrationError}
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   const log = options.log ?? (() => undefined);
-  const allMigrations = await readMigrations(options.folder ?? OWN_MIGRATIONS);
-  const names = options.migrations ?? allMigrations.map(({ name }) => name);
+  const allMigrations = await readMigrations(options.folder ?? OWN_MIGRATIONS_FOLDER);
+  const names = options.migrationNames ?? allMigrations.map(({ name }) => name);
   const unknownName = names.find((name) => !allMigrations.some((migration) => migration.name === name));
   if (unknownName !== undefined) throw createNewerReleaseError('backup', unknownName);
   const migrations = allMigrations.filter(({ name }) => names.includes(name));
@@ -85,8 +85,8 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   const applied: string[] = [];
   try {
     for (;;) {
-      const logIssue = applied.length === 0 ? log : () => undefined;
-      const migration = await applyNextMigration(client, migrations, logIssue);
+      const logOnce = applied.length === 0 ? log : () => undefined;
+      const migration = await applyNextMigration(client, migrations, logOnce);
       if (migration === undefined) return { applied };
       applied.push(migration.name);
       log(`Applied the migration ${migration.name}.`);
@@ -107,7 +107,7 @@ async function applyNextMigration(
 ): Promise<Migration | undefined> {
   try {
     await client.query("BEGIN; SET LOCAL lock_timeout = '120s'");
-    await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATIONS_LOCK]);
+    await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATIONS_LOCK_ID]);
     await client.query('SET LOCAL lock_timeout = DEFAULT');
     const nextMigration = findNextMigration(migrations, await readAppliedMigrations(client), log);
     if (nextMigration !== undefined) await applyMigration(client, nextMigration);
@@ -130,7 +130,7 @@ async function applyNextMigration(
 async function applyMigration(client: pg.Client, migration: Migration): Promise<void> {
   await client.query(CREATE_MIGRATIONS_TABLE);
   try {
-    // A query without parameters can have several statements, and PostgreSQL itself finds where each ends.
+    // A query without parameters can contain several statements, which PostgreSQL separates itself.
     await client.query(migration.sql);
   } catch (error) {
     throw new MigrationError(
@@ -153,11 +153,11 @@ function findNextMigration(
 ): Migration | undefined {
   const migrationsByName = new Map(migrations.map((migration) => [migration.name, migration]));
   const appliedNames = new Set<string>();
-  const [oldest] = migrations;
+  const [oldestMigration] = migrations;
   for (const { migration_name: name, checksum, finished_at: finishedAt } of appliedRows) {
     const migration = migrationsByName.get(name);
     if (migration === undefined) {
-      if (oldest !== undefined && name < oldest.name) {
+      if (oldestMigration !== undefined && name < oldestMigration.name) {
         throw new MigrationError(
           'before_first_release',
           `the database has the migration ${name}, from before the first release, which can't be upgraded. Set DATABASE_URL or DATA_DIR to an empty place`,
@@ -177,10 +177,10 @@ function findNextMigration(
   return migrations.find((migration) => !appliedNames.has(migration.name));
 }
 
-function createNewerReleaseError(source: 'database' | 'backup', migration: string): MigrationError {
+function createNewerReleaseError(source: 'database' | 'backup', migrationName: string): MigrationError {
   return new MigrationError(
     'database_newer',
-    `the ${source} has the migration ${migration}, which this release doesn't know: a newer release used it. Start that release, or restore the backup made before it`,
+    `the ${source} has the migration ${migrationName}, which this release doesn't know: a newer release used it. Start that release, or restore the backup made before it`,
   );
 }
 
@@ -211,11 +211,11 @@ async function connect(url: string): Promise<pg.Client> {
     connectionTimeoutMillis: 10_000,
     application_name: 'domain-steward (migrations)',
   });
-  // The running query already rejects with the error. Without a listener, the error would also end the process.
+  // A running query already rejects with the error. Without a listener, the error would also end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await client.query(`${SEARCH_PATH}; ${DURABLE_COMMITS}`);
+    await client.query(`${SET_SEARCH_PATH}; ${SET_DURABLE_COMMITS}`);
     return client;
   } catch (error) {
     throw new MigrationError(

@@ -8,7 +8,7 @@ const decisionRowsSchema = z.array(
 
 export function createMoneyReportStore({ run, prisma }: Database): MoneyReportStore {
   return wrapStore('moneyReports', {
-    listLapsed: async (from, to) => {
+    listLapsedNames: async (from, to) => {
       const rows = await prisma.domain.findMany({
         where: { lapseConfirmedAt: { gte: from, lt: to } },
         orderBy: { name: 'asc' },

@@ -45,25 +45,25 @@ function readRecords(rows: unknown): NameRecord[] {
   });
 }
 
-const faultyRowsSchema = z.array(z.object({ name: z.string(), faults: z.array(z.enum(FINDING_CODES)) }));
+const faultyNameRowsSchema = z.array(z.object({ name: z.string(), faults: z.array(z.enum(FINDING_CODES)) }));
 /** More than a digest shows. */
 const MAX_DIGEST_NAMES = 200;
-const unrecordedRowsSchema = z.array(
+const missingRecordRowsSchema = z.array(
   z.object({ zone: z.string(), count: z.number(), names: z.array(z.string()) }),
 );
 const expiringCertificateRowsSchema = z.array(
   z.object({ host: z.string(), endsAt: z.date(), seenAt: z.date() }),
 );
-const renewedRowsSchema = z.array(z.object({ name: z.string(), expiresAt: z.date() }));
+const renewedNameRowsSchema = z.array(z.object({ name: z.string(), expiresAt: z.date() }));
 /** Tasks that change the expiry. */
 const RENEWING_TASKS: string[] = ['create', 'renew', 'transfer', 'restore'] satisfies OrderTaskName[];
 const DELEGATED_WITHOUT_RECORD: UnknownReason = 'delegated_without_record';
 const MAX_NAMES_PER_REGISTRY = 5;
-const guardedRowsSchema = z.array(z.object({ name: z.string(), history: storedHistorySchema }));
+const guardedNameRowsSchema = z.array(z.object({ name: z.string(), history: storedHistorySchema }));
 const sightingRowsSchema = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValuesSchema }) }));
 
 /** More changes than a registry can make between two successful lookups. */
-const MAX_REGISTRY_CHANGES = 200;
+const MAX_REGISTRY_SIGHTINGS = 200;
 const DUE_AT = Prisma.raw('LEAST(next_dns_lookup_at, next_registry_lookup_at)');
 
 export function createNameRecordStore(
@@ -84,7 +84,7 @@ export function createNameRecordStore(
       const rows = await prisma.observation.findMany({
         where: { name, origin: 'registry' },
         orderBy: { seq: 'desc' },
-        take: MAX_REGISTRY_CHANGES,
+        take: MAX_REGISTRY_SIGHTINGS,
       });
       return sightingRowsSchema.parse(rows).map(({ at, data }) => ({ at, seen: data.seen }));
     },
@@ -100,15 +100,15 @@ export function createNameRecordStore(
     },
 
     listGuarded: async () =>
-      guardedRowsSchema.parse(
+      guardedNameRowsSchema.parse(
         await run(Prisma.sql`
           SELECT name, jsonb_strip_nulls(jsonb_build_object(
             'parent_nameservers', history -> 'parent_nameservers', 'ds', history -> 'ds')) AS history
           FROM domains WHERE tags @> ARRAY[${GUARDED_TAG}] ORDER BY name`),
       ),
 
-    listNewFaults: async (from, to) =>
-      faultyRowsSchema.parse(
+    listNewlyFaultyNames: async (from, to) =>
+      faultyNameRowsSchema.parse(
         await run(Prisma.sql`
           SELECT d.name, array_agg(f.code ORDER BY array_position(${[...FINDING_CODES]}::text[], f.code)) AS faults
           FROM domains d, jsonb_to_recordset(d.posture -> 'findings') AS f (code text, since float8)
@@ -128,7 +128,7 @@ export function createNameRecordStore(
       ),
 
     listRenewedElsewhere: async (from, to) =>
-      renewedRowsSchema.parse(
+      renewedNameRowsSchema.parse(
         await run(Prisma.sql`
           SELECT d.name, d.expires_at AS "expiresAt" FROM domains d
           WHERE d.expiry_changed_at > ${from}::timestamptz AND d.expiry_changed_at <= ${to}::timestamptz
@@ -139,8 +139,8 @@ export function createNameRecordStore(
           ORDER BY d.name LIMIT ${MAX_DIGEST_NAMES}`),
       ),
 
-    listNewlyUnrecorded: async (from, to) =>
-      unrecordedRowsSchema.parse(
+    listNewlyMissingRecords: async (from, to) =>
+      missingRecordRowsSchema.parse(
         await run(Prisma.sql`
           SELECT substring(name from '[^.]+$') AS zone, count(*)::int AS count,
             (array_agg(name ORDER BY name))[1:${MAX_NAMES_PER_REGISTRY}::int] AS names
@@ -165,19 +165,20 @@ export function createNameRecordStore(
       return nameRowsSchema.parse(rows).map(({ name }) => name);
     },
 
-    save: (before, result) =>
+    save: (previousRecord, update) =>
       transaction(async (tx) => {
-        const { after, observations, incident } = result;
-        const rows = nameRowsSchema.parse(await tx(swapRecord(before, after)));
+        const { updatedRecord, observations, incident } = update;
+        const rows = nameRowsSchema.parse(await tx(compareAndSwapRecord(previousRecord, updatedRecord)));
         if (rows.length === 0) return false;
         if (incident !== undefined && !(await saveIncident(tx, teamId, incident))) throw new ConflictError();
-        if (observations.length > 0) await tx(insertObservations(before.name, observations));
+        if (observations.length > 0) await tx(insertObservations(previousRecord.name, observations));
         await queueWebhooks(
           tx,
-          observations.flatMap((observation) => buildWebhooks(before.name, observation)),
+          observations.flatMap((observation) => buildWebhooks(previousRecord.name, observation)),
           teamId,
         );
-        for (const statement of buildReminderUpdates(before.name, before, after)) await tx(statement);
+        for (const statement of buildReminderUpdates(previousRecord.name, previousRecord, updatedRecord))
+          await tx(statement);
         return true;
       }).catch((error: unknown) => {
         if (error instanceof ConflictError) return false;
@@ -189,7 +190,7 @@ export function createNameRecordStore(
       return z.tuple([z.object({ n: z.int() })]).parse(rows)[0].n;
     },
 
-    findMentions: async (name) => {
+    findPossibleDependents: async (name) => {
       const [recordRows, redirectRows] = await Promise.all([
         run(Prisma.sql`
           SELECT ${nameRecordRow.columns} FROM domains
@@ -223,24 +224,26 @@ function buildWebhooks(name: string, observation: NameObservation): WebhookEvent
 class ConflictError extends Error {}
 
 /** Saves the result of a lookup by compare-and-swap. Returns the name, or no row after a conflict. */
-function swapRecord(before: NameRecord, after: NameRecord): Statement {
+function compareAndSwapRecord(previousRecord: NameRecord, updatedRecord: NameRecord): Statement {
   const fields = {
-    ...toDateColumns(after),
-    ...(hasNewExpiry(before, after) ? { ...CLEARED_LAPSE, ...CLEARED_SNOOZE } : {}),
-    registrar: getRegistrarName(after.history.registrar?.current?.value ?? []) ?? after.whois?.registrar,
-    inUse: isInUse(after.history),
-    posture: after.posture,
-    findings: Prisma.sql`${after.findings}::text[]`,
-    history: after.history,
-    knownChanges: after.knownChanges,
-    nextDnsLookupAt: after.nextDnsLookupAt,
-    nextRegistryLookupAt: after.nextRegistryLookupAt,
-    registryReserved: after.isRegistryReserved,
-    urgent: after.isUrgent,
+    ...toDateColumns(updatedRecord),
+    ...(hasNewExpiry(previousRecord, updatedRecord) ? { ...CLEARED_LAPSE, ...CLEARED_SNOOZE } : {}),
+    registrar:
+      getRegistrarName(updatedRecord.history.registrar?.current?.value ?? []) ??
+      updatedRecord.whois?.registrar,
+    inUse: isInUse(updatedRecord.history),
+    posture: updatedRecord.posture,
+    findings: Prisma.sql`${updatedRecord.findings}::text[]`,
+    history: updatedRecord.history,
+    knownChanges: updatedRecord.knownChanges,
+    nextDnsLookupAt: updatedRecord.nextDnsLookupAt,
+    nextRegistryLookupAt: updatedRecord.nextRegistryLookupAt,
+    registryReserved: updatedRecord.isRegistryReserved,
+    urgent: updatedRecord.isUrgent,
   };
   return Prisma.sql`
     UPDATE domains SET ${assignColumns(fields)}, version = version + 1, lease_until = NULL
-    WHERE name = ${before.name} AND version = ${before.version} RETURNING name`;
+    WHERE name = ${previousRecord.name} AND version = ${previousRecord.version} RETURNING name`;
 }
 
 const redirectRowsSchema = z.array(
@@ -248,8 +251,8 @@ const redirectRowsSchema = z.array(
 );
 
 /**
- * Selects the latest live order of each redirect, if it may lead to the name. Also returns all targets with escapes or
- * non-ASCII characters, so the caller must parse and compare the hosts.
+ * Selects redirects that may lead to the name, each from its latest live order. Includes every redirect with
+ * escapes or non-ASCII characters in a target, so the caller must parse and compare the hosts.
  */
 function selectRedirects(name: string): Prisma.Sql {
   return Prisma.sql`
@@ -304,7 +307,7 @@ const impactRow = defineRow(
 );
 
 export function createImpactStore({ run, prisma }: Database, teamId: string): ImpactStore {
-  /** @param isShown whether the order's messages show the impact, so that they must be updated */
+  /** @param isShown whether the impact is from the thorough lookup, which the order's messages show */
   const upsertImpact = (
     orderId: string,
     impact: Impact,

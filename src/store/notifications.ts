@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { MAX_NIGHT_WAIT_MS, MAX_WAIT_MS } from '../orders/clock.ts';
 import {
   type ClaimedSubject,
+  type ClaimOutcome,
   type Notification,
   type NotificationStore,
-  type PassOutcome,
   type PostedMessage,
   type ShownContent,
   SUBJECT_KINDS,
   type Subject,
 } from '../outbox/notifications.ts';
-import { buildPlanKey } from './changes.ts';
+import { buildPlanNotificationKey } from './changes.ts';
 import { defineRow, optional, optionalText } from './columns.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 import { buildLeaseEnd, isLeaseExpired } from './leases.ts';
@@ -38,7 +38,7 @@ const messageRow = defineRow(
   { shownVersion: Prisma.sql`m.shows`, refusalCode: Prisma.sql`m.refused` },
 );
 
-/** Columns of a plan (alias `n`), with the messages of its subject. */
+/** Columns of a plan (alias `n`), the row that schedules a subject's messages, with those messages. */
 const planRow = defineRow(
   z.compile(
     subjectFieldsSchema.extend({
@@ -85,7 +85,7 @@ function isSlackPlanDue(now: Date, isBackground: boolean): Prisma.Sql {
 }
 
 /**
- * Inserts the plans of new subjects as part of the statement that creates the subjects.
+ * Inserts the plans of new subjects.
  * @param subjects a query that returns their team_id, subject_kind, subject_id and due_at
  */
 export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
@@ -120,7 +120,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
     plan: { dueAt: Date; version?: number; refused?: string },
   ) => {
     await prisma.notification.createMany({
-      data: [{ ...buildPlanKey(teamId, kind, id), ...plan }],
+      data: [{ ...buildPlanNotificationKey(teamId, kind, id), ...plan }],
       skipDuplicates: true,
     });
   };
@@ -140,12 +140,12 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
   };
 
   return wrapStore('notifications', {
-    claimDue: async (now, leaseMs, limit, isBackground = false) =>
+    claimDueSubjects: async (now, leaseMs, limit, isBackground = false) =>
       subjectRow.read(await run(claimDuePlans(teamId, isSlackPlanDue(now, isBackground), leaseMs, limit))),
 
     claim: (subject, now, leaseMs) => readPlan(claimSubject(teamId, subject, now, leaseMs)),
 
-    read: ({ kind, id }) =>
+    loadSubject: ({ kind, id }) =>
       readPlan(Prisma.sql`
         SELECT ${planRow.columns} FROM notifications n
         WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'`),
@@ -158,9 +158,9 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
     release: async (claim, outcome) =>
       subjectRow.read(await run(releaseSubject(teamId, claim, outcome))).length === 1,
 
-    postpone: async ({ kind, id }, until) => {
+    postponeSubject: async ({ kind, id }, until) => {
       await prisma.notification.updateMany({
-        where: buildPlanKey(teamId, kind, id),
+        where: buildPlanNotificationKey(teamId, kind, id),
         data: { leaseUntil: null, dueAt: until, attempts: { increment: 1 } },
       });
     },
@@ -168,7 +168,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
     recordPosted: async (subject, notification) =>
       purposeRowsSchema.parse(await run(recordMessage(teamId, subject, notification))).length === 1,
 
-    retire: ({ kind, id }, purpose) =>
+    retireMessage: ({ kind, id }, purpose) =>
       runWithoutResult(Prisma.sql`
         UPDATE notifications SET purpose = 'retired:' || ts, shows = purpose, due_at = NULL, attempts = 0
         WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = ${purpose}
@@ -180,7 +180,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
       const { channelId, ts, ...subject } = row;
       return {
         subject,
-        current: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
+        currentMessage: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
       };
     },
 
@@ -193,16 +193,17 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
         },
       ),
 
-    markMessageRefused: (subject, { purpose, shownVersion, code: refused }) =>
+    markMessageRefused: (subject, { purpose, shownVersion, code: refusalCode }) =>
       upsertMessage(
         { ...buildSubjectKey(subject), purpose },
         {
-          create: { shows: shownVersion, refused },
-          update: { shows: shownVersion, refused, dueAt: null, attempts: 0 },
+          create: { shows: shownVersion, refused: refusalCode },
+          update: { shows: shownVersion, refused: refusalCode, dueAt: null, attempts: 0 },
         },
       ),
 
-    markSubjectRefused: (subject, refused, now) => createPlan(subject, { dueAt: now, refused }),
+    markSubjectRefused: (subject, refusalCode, now) =>
+      createPlan(subject, { dueAt: now, refused: refusalCode }),
 
     listRefusedChannels: async () => {
       const rows = await prisma.notification.findMany({
@@ -214,11 +215,11 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
       );
     },
 
-    addIfMissing: (subject, now) => createPlan(subject, { dueAt: now, version: 1 }),
+    addSubjectIfMissing: (subject, now) => createPlan(subject, { dueAt: now, version: 1 }),
 
     requestUpdate: (subject, now) => runWithoutResult(markPlanOutdated(teamId, subject, now)),
 
-    adopt: (subject, message, purposes, now) =>
+    adoptMessage: (subject, message, purposes, now) =>
       runWithoutResult(adoptMessage(teamId, subject, message, purposes, now)),
   });
 }
@@ -251,17 +252,17 @@ function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs:
       RETURNING ${planRow.columns}`;
 }
 
-/** Ends a claim and saves its updates. Returns a row unless the plan was changed concurrently. */
+/** Ends a claim and saves what messages now show. Returns a row unless the plan was changed concurrently. */
 function releaseSubject(
   teamId: string,
   { kind, id, version }: ClaimedSubject,
-  { updated, repeatAt, isComplete }: PassOutcome,
+  { updatedMessages, repeatAt, isComplete }: ClaimOutcome,
 ) {
   return Prisma.sql`
       WITH updated AS (
         UPDATE notifications n SET shows = u."shownVersion", content_hash = COALESCE(u."contentHash", n.content_hash),
           due_at = NULL, attempts = 0
-        FROM jsonb_to_recordset(${JSON.stringify(updated)}::jsonb) AS u (purpose text, "shownVersion" text, "contentHash" text)
+        FROM jsonb_to_recordset(${JSON.stringify(updatedMessages)}::jsonb) AS u (purpose text, "shownVersion" text, "contentHash" text)
         WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = u.purpose
       )
       UPDATE notifications n SET lease_until = NULL, due_at = ${repeatAt ?? null}, attempts = 0,
@@ -271,7 +272,7 @@ function releaseSubject(
       RETURNING ${subjectRow.columns}`;
 }
 
-/** Saves a posted message, and records that its channel accepts messages. */
+/** Saves a posted message, and deletes the record that its channel refused messages. */
 function recordMessage(
   teamId: string,
   { kind, id }: Subject,
@@ -303,7 +304,7 @@ function selectReplacement(teamId: string, { channelId, ts }: PostedMessage) {
       ORDER BY m.purpose = r.shows DESC NULLS LAST LIMIT 1`;
 }
 
-/** Assigns an unknown message to the first purpose without one, and marks the plan as outdated. */
+/** Assigns an unknown message to the first purpose that has no message, and marks the plan as outdated. */
 function adoptMessage(
   teamId: string,
   { kind, id }: Subject,

@@ -1,12 +1,12 @@
 import type { BotSigner } from '../approvals/charter.ts';
 import type { Reservation } from '../money/budget.ts';
-import { findEarlierOutcomes } from '../orders/earlier.ts';
+import { deriveEarlierFindings } from '../orders/earlier.ts';
 import { createBotSignatureCheck, findSendBlocker, signRetryEvents } from '../orders/log-limits.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
 import type { CommitOutcome, MandateUse, OrderCommit, OrderStore, SendingGuard } from '../orders/ports.ts';
-import { batch } from './batch.ts';
+import { createBatcher } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, wrapStore } from './database.ts';
-import { orderHistoriesSchema, selectOrderHistories } from './events.ts';
+import { orderHistoriesSchema, selectSendLimitingEvents } from './events.ts';
 import { findActByOrder, findName, lockMandate, readAffectedTags, readUsedAmounts } from './mandate-reads.ts';
 import {
   idRowsSchema,
@@ -36,7 +36,7 @@ const MAX_CREATE_TRIES = 5;
 export function createOrderWriter(context: OrderCommitContext): Pick<OrderStore, 'create' | 'commit'> {
   const { database, botSigner } = context;
   // Under load, commits of different orders share a transaction (docs/performance.md).
-  const commitBatched = batch(
+  const commitBatched = createBatcher(
     (commits: readonly OrderCommit[]) => commitTogether(context, commits),
     ({ before }) => before.id,
   );
@@ -94,14 +94,14 @@ async function commitTogether(
   commits: readonly OrderCommit[],
 ): Promise<readonly CommitOutcome[]> {
   const { database } = context;
-  const trust = commits.some(startsWork) ? 'verified' : 'any';
+  const serverTrust = commits.some(startsWork) ? 'verified' : 'any';
   const { refusals, ids, walPosition } = await database.transaction(async (run) => {
     const refusals = await findRefusals(context, run, commits);
     const allowedCommits = commits.filter(({ before }) => !refusals.has(before.id));
     return { refusals, ...(await updateOrders(run, allowedCommits)) };
-  }, trust);
+  }, serverTrust);
   // The WAL is now on disk up to this position.
-  if (walPosition !== undefined) database.server.recordPosition(walPosition);
+  if (walPosition !== undefined) database.server.recordWalPosition(walPosition);
   return commits.map(({ before: { id } }) => refusals.get(id) ?? (ids.has(id) ? { ok: true } : REFUSAL));
 }
 
@@ -151,7 +151,7 @@ async function findSendRefusal(
   const { before, guard, mandateUse } = commit;
   if (guard === undefined) throw new Error('a request to send has no guard');
   if (before.mandate !== undefined) {
-    if (mandateUse === undefined) throw new Error('the mandate of an order was not checked');
+    if (mandateUse === undefined) throw new Error('the order’s mandate was not checked');
     const refusal = await findMandateRefusal(context, run, commit, before.mandate.id, mandateUse);
     if (refusal !== undefined) return refusal;
   } else if (guard !== 'no_signatures' || before.retryOf !== undefined) {
@@ -164,15 +164,15 @@ async function findSendRefusal(
 
 /**
  * A retry is refused if an earlier order has carried out the task, or may have. The rows of those orders stay locked,
- * so a late response is committed either before this transaction, which then sees it, or after.
+ * so a late response is committed either before this transaction, which then sees it, or after it.
  */
 async function findRetryRefusal(run: RunStatement, commit: OrderCommit): Promise<Refusal | undefined> {
   const { id } = commit.before;
-  const lockedIds = idRowsSchema.parse(await run(selectRetriedForUpdate(id)));
-  const retriedIds = lockedIds.filter((lockedId) => lockedId !== id);
+  const lockedIds = idRowsSchema.parse(await run(selectRetriedOrdersForUpdate(id)));
+  const retriedOrderIds = lockedIds.filter((lockedId) => lockedId !== id);
   const names = listItemsToSend(commit).map(({ name }) => name);
-  const items = readEarlierItems(await run(selectEarlierItems(retriedIds, names)));
-  const [earlierFinding] = findEarlierOutcomes(items, names);
+  const items = readEarlierItems(await run(selectEarlierItems(retriedOrderIds, names)));
+  const [earlierFinding] = deriveEarlierFindings(items, names);
   return earlierFinding && { ...REFUSAL, earlierFinding };
 }
 
@@ -180,7 +180,7 @@ async function findRetryRefusal(run: RunStatement, commit: OrderCommit): Promise
  * Locks an order and all orders that it retries, directly or indirectly. All such statements lock by ascending id, so
  * that they can't deadlock.
  */
-function selectRetriedForUpdate(orderId: string): Prisma.Sql {
+function selectRetriedOrdersForUpdate(orderId: string): Prisma.Sql {
   return Prisma.sql`
     WITH RECURSIVE retried AS (
       SELECT ${orderId}::text AS id
@@ -214,7 +214,7 @@ async function findLogRefusals(
   const requests = commits.flatMap((commit) =>
     listItemsToSend(commit).map(({ n }) => ({ id: commit.before.id, n, order: commit.before })),
   );
-  const rows = await run(selectOrderHistories(requests.map(({ id, n }) => ({ id, n }))));
+  const rows = await run(selectSendLimitingEvents(requests.map(({ id, n }) => ({ id, n }))));
   const histories = orderHistoriesSchema.parse(rows);
   return new Map(
     requests.flatMap(({ id, n, order }, index) => {
@@ -230,8 +230,8 @@ async function findLogRefusals(
 }
 
 /**
- * An order is refused if its mandate doesn't allow it. The mandate stays locked, so it can't end, and other orders
- * can't be sent, until the transaction ends.
+ * An order is refused if its mandate doesn't allow it. The mandate stays locked until the transaction ends, so the
+ * mandate can't end, and its other orders can't be sent.
  */
 async function findMandateRefusal(
   { botSigner }: OrderCommitContext,
@@ -256,7 +256,7 @@ async function findMandateRefusal(
     isLapsing: watchedName?.isLapsing === true,
     announcedAt: act.announcedAt,
     amount: reservation.items[0]?.amount,
-    used: await readUsedAmounts(run, { teamId, botSigner }, mandateId, after.id),
+    usedAmounts: await readUsedAmounts(run, { teamId, botSigner }, mandateId, after.id),
   });
   if (holdReason !== undefined) return { ...REFUSAL, holdReason };
   return isCovered ? undefined : { ...REFUSAL, holdReason: 'budget_empty' };

@@ -2,16 +2,16 @@ import { z } from 'zod';
 import type { SealedSecret } from '../accounts/vault.ts';
 import type { Order, OrderState } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
-import { batch } from './batch.ts';
+import { createBatcher } from './batch.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 import {
   buildHistoryColumn,
   historyRowsSchema,
   orderWithHistorySchema,
-  readHistory,
-  selectWithHistory,
+  parseHistory,
+  selectOrderWithHistory,
 } from './events.ts';
-import { buildOrderFilter, readOrders, selectOrders, selectOrdersById } from './order-rows.ts';
+import { buildFilterClauses, readOrders, selectOrders, selectOrdersById } from './order-rows.ts';
 import { formatOpenKey } from './order-save.ts';
 
 const openOrderRowsSchema = z.array(
@@ -42,7 +42,7 @@ export function createOrderReader({ run, prisma }: Database) {
     readOrders(await run(selectOrders(clauses)));
 
   return wrapStore('orders', {
-    load: batch(async (ids: readonly string[]) => {
+    load: createBatcher(async (ids: readonly string[]) => {
       const orders = readOrders(await run(selectOrdersById(ids)));
       const ordersById = new Map(orders.map((order) => [order.id, order]));
       return ids.map((id) => ordersById.get(id));
@@ -74,9 +74,9 @@ export function createOrderReader({ run, prisma }: Database) {
       return new Map(openOrderRowsSchema.parse(rows));
     },
 
-    list: (filter) => queryOrders(buildOrderFilter(filter)),
+    list: (filter) => queryOrders(buildFilterClauses(filter)),
 
-    loadWithHistory: async (id) => orderWithHistorySchema.parse(await run(selectWithHistory(id)))[0],
+    loadWithHistory: async (id) => orderWithHistorySchema.parse(await run(selectOrderWithHistory(id)))[0],
 
     recordShownOverruns: async (id, overruns) => {
       await run(
@@ -87,7 +87,7 @@ export function createOrderReader({ run, prisma }: Database) {
     loadHistory: async (orderId) =>
       historiesSchema
         .parse(await run(Prisma.sql`SELECT ${buildHistoryColumn()} FROM orders o WHERE o.id = ${orderId}`))
-        .flatMap(({ history }) => readHistory(history)),
+        .flatMap(({ history }) => parseHistory(history)),
 
     loadAnswers: (orderId) =>
       prisma.orderAnswer.findMany({

@@ -20,10 +20,10 @@ import { defineRow, optional, optionalText } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 
 /*
- * The SQL that reads orders. Its rows are validated, like all external data. The order schema is compiled, for speed.
+ * The SQL that reads orders. Rows are validated, like all external data. The order schema is compiled for speed.
  */
 
-/** A timestamp as a column (`Date`) or in an aggregate (ISO 8601). */
+/** Columns return a `Date`, JSON aggregates an ISO 8601 string. */
 const timestampSchema = z.coerce.date();
 const optionalTimestamp = optional(timestampSchema);
 
@@ -60,7 +60,7 @@ export const approvalRow = defineRow(
     userId: z.string(),
     at: timestampSchema,
     agreedExcess: z.array(budgetOverrunSchema),
-    // An unreadable signature doesn't count.
+    // An unreadable signature is treated as missing.
     signed: optional(approvalSignatureSchema).catch(undefined),
   }),
   'a.',
@@ -140,7 +140,7 @@ export function toOrder(row: z.output<typeof orderRow.schema>): Order {
 
 export function toOrderRow({ account, claim, mandate, ...order }: Order) {
   const { id: accountId, login: accountLogin, method: accountMethod, context, isTeamAccount } = account;
-  return orderRow.toFields({
+  return orderRow.toStoredFields({
     ...order,
     ...{ accountId, accountLogin, accountMethod, context, usesTeamAccount: isTeamAccount === true },
     ...{ workerId: claim?.workerId, mandateId: mandate?.id },
@@ -154,7 +154,7 @@ export function readOrders(rows: unknown): Order[] {
 export const idRowsSchema = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
 
 /**
- * Reads orders with their items and approvals in one round trip.
+ * Selects orders with their items and approvals in one round trip.
  * @param clauses the SQL after `FROM orders o`
  */
 export function selectOrders(clauses: Prisma.Sql): Prisma.Sql {
@@ -183,8 +183,8 @@ export function selectEarlierItems(orderIds: readonly string[], names: readonly 
     WHERE order_id = ANY(${orderIds}) AND name = ANY(${names}) ORDER BY order_id, n`;
 }
 
-/** Builds the SQL after `FROM orders o`, newest first. Includes drafts only if the filter asks for them. */
-export function buildOrderFilter({
+/** Builds the SQL after `FROM orders o`, newest order first. Omits drafts unless `states` includes `DRAFT`. */
+export function buildFilterClauses({
   states,
   tasks,
   requesterId,

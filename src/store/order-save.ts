@@ -18,7 +18,7 @@ import { insertEvents, publishDraftEvents, toDraftEvents, toOrderEvents } from '
 import { buildLeaseEnd } from './leases.ts';
 import { insertPlans } from './notifications.ts';
 import { approvalRow, itemProgressRow, itemRow, toOrderRow } from './order-rows.ts';
-import { WAL_POSITION } from './session-settings.ts';
+import { WAL_POSITION_SQL } from './session-settings.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /* Saves orders in the caller's transaction: first the order's row, then everything that belongs to the change. */
@@ -72,8 +72,8 @@ export async function insertOrder(run: RunStatement, creation: OrderCreation): P
  * @throws if a change has no entry in the audit log
  */
 export async function updateOrders(run: RunStatement, commits: readonly OrderCommit[]): Promise<SavedOrders> {
-  // Sorted, so that replicas rarely wait for each other.
-  const changes = commits.map(toChange).toSorted((a, b) => (a.after.id < b.after.id ? -1 : 1));
+  // Sorted, so that replicas rarely wait for each other's locks.
+  const changes = commits.map(toOrderChange).toSorted((a, b) => (a.after.id < b.after.id ? -1 : 1));
   // Statements without an `await` between them share a round trip. The server runs them in order.
   const results = await Promise.all(changes.map((change) => run(compareAndSwapOrder(change))));
   const savedChanges = changes.flatMap((change, index): readonly SavedChange[] =>
@@ -88,9 +88,9 @@ export async function updateOrders(run: RunStatement, commits: readonly OrderCom
       run,
       savedChanges.flatMap(({ after, log }) => toOrderEvents(after.id, log)),
     ),
-    markOrderPlans(run, savedChanges),
+    markOrderPlansOutdated(run, savedChanges),
     updateItems(run, savedChanges),
-    dropApprovals(run, savedChanges),
+    dropApprovalsAndReservations(run, savedChanges),
     saveApprovals(run, savedChanges.flatMap(listNewApprovals)),
     saveReservations(run, savedChanges.flatMap(listNewReservations)),
     insertRows(run, 'order_answers', savedChanges.flatMap(listNewAnswers)),
@@ -105,12 +105,12 @@ export interface SavedOrders {
   readonly walPosition: number | undefined;
 }
 
-type Change = OrderCommit & { readonly at: Date };
-type SavedChange = Change & z.output<typeof savedRowSchema>;
+type OrderChange = OrderCommit & { readonly at: Date };
+type SavedChange = OrderChange & z.output<typeof savedRowSchema>;
 
-function toChange(commit: OrderCommit): Change {
+function toOrderChange(commit: OrderCommit): OrderChange {
   const at = commit.log.at(-1)?.at;
-  if (at === undefined) throw new Error('a change needs an entry in the audit log');
+  if (at === undefined) throw new Error('the change has no entry in the audit log');
   return { ...commit, at };
 }
 
@@ -118,7 +118,7 @@ const savedRowSchema = z.object({ teamId: z.string(), position: z.number() });
 const savedRowsSchema = z.array(savedRowSchema);
 
 /** Writes the columns that changed. A change by the order's worker extends its lease; other changes end the lease. */
-function compareAndSwapOrder({ before, after, leaseMs, at }: Change): Statement {
+function compareAndSwapOrder({ before, after, leaseMs, at }: OrderChange): Statement {
   const previousRow = toOrderRow(before);
   const changedEntries = Object.entries(toOrderRow(after)).filter(
     ([field, value]) => value !== previousRow[field],
@@ -135,14 +135,17 @@ function compareAndSwapOrder({ before, after, leaseMs, at }: Change): Statement 
     UPDATE orders SET ${assignColumns(fields)}
     WHERE id = ${before.id} AND version = ${before.version} AND state = ${before.state}
       AND worker_id IS NOT DISTINCT FROM ${before.claim?.workerId ?? null}
-    RETURNING team_id AS "teamId", ${Prisma.raw(WAL_POSITION)} AS position`;
+    RETURNING team_id AS "teamId", ${Prisma.raw(WAL_POSITION_SQL)} AS position`;
 }
 
 /**
- * Notifications are due from the first change that they don't show yet. During a Slack outage, changes don't make the
- * next retry earlier.
+ * Notifications are due at the first change that they don't show yet. During a Slack outage, changes don't make
+ * the next retry earlier.
  */
-async function markOrderPlans(run: RunStatement, savedChanges: readonly SavedChange[]): Promise<void> {
+async function markOrderPlansOutdated(
+  run: RunStatement,
+  savedChanges: readonly SavedChange[],
+): Promise<void> {
   const plans = savedChanges.map(({ teamId, after, at }) => ({
     teamId,
     subjectId: after.id,
@@ -155,17 +158,20 @@ async function markOrderPlans(run: RunStatement, savedChanges: readonly SavedCha
     WHERE n.team_id = p.team_id AND n.subject_kind = 'order' AND n.subject_id = p.subject_id AND n.purpose = 'plan'`);
 }
 
-function toSealedColumns(sealed: SealedSecret | undefined) {
-  return { sealedInput: sealed && formatBytea(sealed.bytes), sealedInputKeyId: sealed?.keyId };
+function toSealedColumns(sealedSecret: SealedSecret | undefined) {
+  return {
+    sealedInput: sealedSecret && formatBytea(sealedSecret.bytes),
+    sealedInputKeyId: sealedSecret?.keyId,
+  };
 }
 
 /** Inserts open keys in sorted order, so that two orders for the same names can’t deadlock. */
 async function insertItems(run: RunStatement, { order, sealedItems }: OrderCreation): Promise<void> {
-  const keys = await findOpenKeys(run, order, order.items);
+  const openKeys = await findOpenKeys(run, order, order.items);
   const rows = order.items.map((item) => ({
-    ...itemRow.toFields(item),
+    ...itemRow.toStoredFields(item),
     ...toSealedColumns(sealedItems?.get(item.n)),
-    ...{ orderId: order.id, clientTid: item.ctid, openKey: keys.get(item.n) },
+    ...{ orderId: order.id, clientTid: item.ctid, openKey: openKeys.get(item.n) },
   }));
   await insertRows(
     run,
@@ -174,25 +180,25 @@ async function insertItems(run: RunStatement, { order, sealedItems }: OrderCreat
   );
 }
 
-/** Deletes the encrypted input when the item or its order ends. */
+/** Saves changed items, and deletes the encrypted input of items that have ended or whose order has ended. */
 async function updateItems(run: RunStatement, savedChanges: readonly SavedChange[]): Promise<void> {
   const rows: Readonly<Record<string, unknown>>[] = [];
   for (const { before, after } of savedChanges) {
     const items = listChangedItems(before, after);
-    const keys = await findOpenKeys(run, after, items);
+    const openKeys = await findOpenKeys(run, after, items);
     for (const item of items)
       rows.push({
-        ...itemProgressRow.toFields(item),
+        ...itemProgressRow.toStoredFields(item),
         orderId: after.id,
         n: item.n,
-        openKey: keys.get(item.n),
+        openKey: openKeys.get(item.n),
       });
   }
   if (rows.length === 0) return;
-  const idsWithInput = savedChanges.flatMap(({ after }) =>
+  const orderIdsWithInput = savedChanges.flatMap(({ after }) =>
     STATES_WITH_INPUT.has(after.state) ? after.id : [],
   );
-  const keepsInput = Prisma.sql`i.order_id = ANY(${idsWithInput}) AND i.state IN ('WAITING', 'SENT')`;
+  const keepsInput = Prisma.sql`i.order_id = ANY(${orderIdsWithInput}) AND i.state IN ('WAITING', 'SENT')`;
   await run(Prisma.sql`
     UPDATE order_items AS kept SET ${copyColumns('i', ['openKey', ...itemProgressRow.storedFields])},
       sealed_input = CASE WHEN ${keepsInput} THEN kept.sealed_input END,
@@ -213,14 +219,14 @@ async function findOpenKeys(
 ): Promise<ReadonlyMap<number, string>> {
   const isStopped = ({ state, result }: OrderItem) => state === 'FAILED' && result?.stoppedBy !== undefined;
   const openItems = isOpen(order.state) ? items.filter((item) => !isStopped(item)) : [];
-  const keys = new Map(openItems.map(({ n, name }) => [n, formatOpenKey(order.task, name)]));
-  if (order.state !== 'UNKNOWN') return keys;
+  const openKeys = new Map(openItems.map(({ n, name }) => [n, formatOpenKey(order.task, name)]));
+  if (order.state !== 'UNKNOWN') return openKeys;
   const takenKeys = keyRowsSchema.parse(
     await run(Prisma.sql`
       SELECT open_key AS key FROM order_items
-      WHERE open_key = ANY(${[...keys.values()]}) AND order_id <> ${order.id}`),
+      WHERE open_key = ANY(${[...openKeys.values()]}) AND order_id <> ${order.id}`),
   );
-  return new Map([...keys].filter(([, key]) => !takenKeys.some((taken) => taken.key === key)));
+  return new Map([...openKeys].filter(([, key]) => !takenKeys.some((row) => row.key === key)));
 }
 
 /** Lists the items that a change must write: all if the order opens or closes, because open keys change. */
@@ -235,7 +241,10 @@ function listChangedItems(before: Order, after: Order): readonly OrderItem[] {
 }
 
 /** A reopened order has no approvals and reserves nothing. */
-async function dropApprovals(run: RunStatement, savedChanges: readonly SavedChange[]): Promise<void> {
+async function dropApprovalsAndReservations(
+  run: RunStatement,
+  savedChanges: readonly SavedChange[],
+): Promise<void> {
   const ids = savedChanges.flatMap(({ before, after }) =>
     after.approvalRound === before.approvalRound ? [] : after.id,
   );
@@ -244,7 +253,7 @@ async function dropApprovals(run: RunStatement, savedChanges: readonly SavedChan
   await run(Prisma.sql`DELETE FROM budget_reservations WHERE order_id = ANY(${ids})`);
 }
 
-const listNewApprovals = ({ before, after }: Change) =>
+const listNewApprovals = ({ before, after }: OrderChange) =>
   toApprovalRows(
     after.id,
     after.approvals.filter((approval) => !before.approvals.includes(approval)),
@@ -252,7 +261,7 @@ const listNewApprovals = ({ before, after }: Change) =>
 
 function toApprovalRows(orderId: string, approvals: Order['approvals']) {
   return approvals.map((approval) => ({
-    ...approvalRow.toFields(approval),
+    ...approvalRow.toStoredFields(approval),
     orderId,
     signature: approval.signed,
   }));
@@ -262,7 +271,7 @@ const saveApprovals = (run: RunStatement, rows: ReturnType<typeof toApprovalRows
   upsertRows(run, 'approvals', ['orderId', 'userId'], rows);
 
 /** A mandate's order is counted toward the budget of the day on which it is sent. */
-const listNewReservations = ({ after, mandateUse, reservation }: Change) =>
+const listNewReservations = ({ after, mandateUse, reservation }: OrderChange) =>
   toReservationRows(
     after.id,
     mandateUse?.reservation ?? (after.state === 'APPROVED' ? reservation : undefined),
@@ -280,19 +289,20 @@ function toReservationRows(orderId: string, reservation: Reservation | undefined
 const saveReservations = (run: RunStatement, rows: ReturnType<typeof toReservationRows>) =>
   upsertRows(run, 'budget_reservations', ['orderId', 'n'], rows);
 
-const listNewAnswers = ({ after, at, answer }: Change) =>
+const listNewAnswers = ({ after, at, answer }: OrderChange) =>
   answer === undefined ? [] : { orderId: after.id, version: after.version, at, ...answer };
 
-function listNewSecrets({ after, revealable }: Change) {
-  if (revealable === undefined) return [];
-  const { n, sealed, expiresAt } = revealable;
+function listNewSecrets({ after, revealableSecret }: OrderChange) {
+  if (revealableSecret === undefined) return [];
+  const { n, sealed, expiresAt } = revealableSecret;
   const fields = { sealed: formatBytea(sealed.bytes), keyId: sealed.keyId, expiresAt, revealedAt: undefined };
   return { orderId: after.id, n, ...fields };
 }
 
-const isNewlyUnknown = ({ before, after }: Change) => after.state === 'UNKNOWN' && before.state !== 'UNKNOWN';
+const isNewlyUnknown = ({ before, after }: OrderChange) =>
+  after.state === 'UNKNOWN' && before.state !== 'UNKNOWN';
 
-function buildUnknownWebhook({ after, at }: Pick<Change, 'after' | 'at'>): WebhookEvent {
+function buildUnknownWebhook({ after, at }: Pick<OrderChange, 'after' | 'at'>): WebhookEvent {
   const { id, task, items, isPrivate } = after;
   const names = isPrivate ? {} : { names: items.map(({ name }) => name) };
   return { type: 'order.unknown', at, data: { order_id: id, code: 'unknown', task, ...names } };

@@ -4,13 +4,13 @@ import { defineRow, sealedBytes } from './columns.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 import { idRowsSchema } from './order-rows.ts';
 
-const sealedRow = defineRow(z.object({ sealed: sealedBytes, keyId: z.string() }), 'kept.');
+const sealedSecretRow = defineRow(z.object({ sealed: sealedBytes, keyId: z.string() }), 'kept.');
 
 /** Stores secret results, which are shown once, and deletes drafts. */
 export function createOrderSecretStore({ run, prisma }: Database) {
   return wrapStore('orders', {
     takeRevealableSecret: async (orderId, n, now) => {
-      const [row] = sealedRow.read(await run(takeSecret(orderId, n, now)));
+      const [row] = sealedSecretRow.read(await run(takeSecret(orderId, n, now)));
       if (row !== undefined) return { bytes: row.sealed, keyId: row.keyId };
       const count = await prisma.revealableSecret.count({ where: { orderId, n } });
       return count > 0 ? 'gone' : undefined;
@@ -67,7 +67,7 @@ function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
     )
     UPDATE revealable_secrets SET sealed = NULL, key_id = NULL, revealed_at = ${now}
     FROM kept WHERE order_id = ${orderId} AND n = ${n}
-    RETURNING ${sealedRow.columns}`;
+    RETURNING ${sealedSecretRow.columns}`;
 }
 
 /** Deletes secrets that were never shown. Returns a row for each secret. */

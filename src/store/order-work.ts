@@ -1,17 +1,17 @@
 import { HOUR_MS } from '../lib/duration.ts';
 import { MAX_WAIT_MS } from '../orders/clock.ts';
-import { DUE_LANES } from '../orders/due.ts';
+import { STATES_BY_DUE_LANE } from '../orders/due.ts';
 import type { OrderState } from '../orders/order.ts';
 import type { DueLane, OrderStore } from '../orders/ports.ts';
 import { type Database, Prisma, type Statement, wrapStore } from './database.ts';
 import { buildLeaseEnd, isLeaseExpired } from './leases.ts';
 import { idRowsSchema } from './order-rows.ts';
 
-/** After releasing an order, a process doesn't claim it again for this long. */
+/** A process that has released an order to others doesn't claim it again for this long. */
 const RECLAIM_DELAY_MS = 5_000;
 
 export function createOrderQueue({ run }: Database) {
-  /** For orders that this process released to others, when it may claim them again (monotonic clock). */
+  /** When this process may again claim the orders that it released to others (monotonic clock). */
   const reclaimTimes = new Map<string, number>();
 
   return wrapStore('orders', {
@@ -42,7 +42,7 @@ export function createOrderQueue({ run }: Database) {
       await run(rescheduleOrder(id, version, dueAt));
     },
 
-    requestNotification: async (id, now) => {
+    queueMessageUpdate: async (id, now) => {
       await run(Prisma.sql`
         UPDATE notifications n SET version = n.version + 1, is_background = false,
           due_at = LEAST(n.due_at, ${now}::timestamptz) FROM orders o
@@ -50,7 +50,7 @@ export function createOrderQueue({ run }: Database) {
           AND n.purpose = 'plan'`);
     },
 
-    refreshPending: async (now) => {
+    queuePendingMessageUpdates: async (now) => {
       await run(Prisma.sql`
         UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${now}::timestamptz),
           is_background = n.is_background OR n.shows IS NOT DISTINCT FROM n.version::text
@@ -61,8 +61,8 @@ export function createOrderQueue({ run }: Database) {
 }
 
 /**
- * Orders due later than this count as due, because the time was set before the clock was set back. Orders that wait for
- * people or a scheduled time are excepted.
+ * Orders due later than this are claimed now, because their time was set before the clock was set back.
+ * Orders that wait for people or a scheduled time are exempt.
  */
 const MAX_DUE_AHEAD_MS: Readonly<Record<DueLane, number>> = {
   deadlines: MAX_WAIT_MS,
@@ -82,7 +82,7 @@ function claimDueOrders(
   return Prisma.sql`
       WITH due AS (
         SELECT id AS due_id, due_at AS since FROM orders
-        WHERE due_at IS NOT NULL AND state IN (${Prisma.raw(DUE_LANES[lane].map((state) => `'${state}'`).join(', '))})
+        WHERE due_at IS NOT NULL AND state IN (${Prisma.raw(STATES_BY_DUE_LANE[lane].map((state) => `'${state}'`).join(', '))})
           AND (due_at <= ${until} OR (due_at > ${maxDueAt} AND expires_at IS NULL AND due_at IS DISTINCT FROM send_after))
           AND ${isLeaseExpired(Prisma.sql`lease_until`)} AND id <> ALL(${excludedIds})
         ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED

@@ -6,7 +6,7 @@ import { toLoggedChanges } from '../policy/change-log.ts';
 import { getDraftBase } from '../policy/drafts.ts';
 import type { Policy, PolicyRule } from '../policy/policy.ts';
 import type { PolicyDraft, PolicyStore, PublishedPolicy } from '../policy/ports.ts';
-import { shareRead } from './batch.ts';
+import { createSharedRead } from './batch.ts';
 import { acquireAdvisoryLock, createExclusiveRunner, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 import { policyRowSchema, storedRulesSchema, toStorableRules } from './policy-rows.ts';
@@ -23,21 +23,21 @@ const draftRowSchema = z.object({
   changedBy: z.string(),
   changedAt: z.date(),
 });
-/** The policy before a first version is published. */
+/** The policy before the first version is published. */
 const EMPTY_POLICY: Policy = { version: 0, rules: [] };
 
-type Reader = Pick<Transaction, 'policyVersion' | 'policyDraft' | 'proposal'>;
+type PolicyTables = Pick<Transaction, 'policyVersion' | 'policyDraft' | 'proposal'>;
 
-async function readPublished(tx: Reader, teamId: string): Promise<PublishedPolicy | undefined> {
+async function readPublishedPolicy(tx: PolicyTables, teamId: string): Promise<PublishedPolicy | undefined> {
   const row = await tx.policyVersion.findFirst({ where: { teamId }, orderBy: { version: 'desc' } });
   return row === null ? undefined : publishedRowSchema.parse(row);
 }
 
-async function readCurrent(tx: Reader, teamId: string): Promise<Policy> {
-  return (await readPublished(tx, teamId)) ?? EMPTY_POLICY;
+async function readCurrentPolicy(tx: PolicyTables, teamId: string): Promise<Policy> {
+  return (await readPublishedPolicy(tx, teamId)) ?? EMPTY_POLICY;
 }
 
-async function readDraft(tx: Reader, teamId: string): Promise<PolicyDraft | undefined> {
+async function readDraft(tx: PolicyTables, teamId: string): Promise<PolicyDraft | undefined> {
   const row = await tx.policyDraft.findUnique({ where: { teamId } });
   if (row === null) return undefined;
   const draft = draftRowSchema.parse(row);
@@ -45,23 +45,27 @@ async function readDraft(tx: Reader, teamId: string): Promise<PolicyDraft | unde
   const proposalRow = await tx.proposal.findFirst({ where });
   const proposal = proposalRow === null ? undefined : await readProposal(proposalRow, new Date(0));
   if (proposal?.kind !== 'policy') return { ...draft, proposal: undefined };
-  // The proposal's rules take effect, because they are the ones that were shown.
+  // If confirmed, the proposal's rules take effect, because people were shown those.
   return { ...draft, rules: proposal.payload.rules, proposal };
 }
 
-/** Changes run one at a time, so that a comparison is still true when its result is written. */
+/** Changes run one at a time, so that comparisons with the current policy are still true at the commit. */
 const formatLockName = (teamId: string) => `policy ${teamId}`;
 
-function logEvent(tx: Transaction, teamId: string, event: Omit<TeamEventOf<'policy_confirmed'>, 'subject'>) {
+function logPolicyEvent(
+  tx: Transaction,
+  teamId: string,
+  event: Omit<TeamEventOf<'policy_confirmed'>, 'subject'>,
+) {
   return writeEvents(tx, [{ ...event, subject: { kind: 'policy', id: 'policy' } }], teamId);
 }
 
 /** Whether a rule requires signatures although passkeys aren't set up. */
-function needsUnavailableSigning(rules: readonly PolicyRule[], canSign: boolean): boolean {
+function requiresUnavailableSignatures(rules: readonly PolicyRule[], canSign: boolean): boolean {
   return !canSign && rules.some(({ signed }) => signed);
 }
 
-/** Puts a published draft into force if the draft hasn't changed. */
+/** Puts a published draft into force, unless the draft or the policy has changed since. */
 export async function applyPolicy(
   tx: Transaction,
   teamId: string,
@@ -71,14 +75,14 @@ export async function applyPolicy(
 ): Promise<'applied' | 'changed' | 'cannot_sign'> {
   await acquireAdvisoryLock(tx, formatLockName(teamId));
   const { version, before, rules } = payload;
-  const [draft, current] = [await readDraft(tx, teamId), await readCurrent(tx, teamId)];
+  const [draft, current] = [await readDraft(tx, teamId), await readCurrentPolicy(tx, teamId)];
   if (draft?.revision !== id || current.version + 1 !== version) return 'changed';
-  if (needsUnavailableSigning(rules, canSign)) return 'cannot_sign';
+  if (requiresUnavailableSignatures(rules, canSign)) return 'cannot_sign';
   const publication = { publishedBy: proposer, publishedAt: proposedAt, confirmedBy, confirmedAt: at };
   await tx.policyVersion.create({ data: { teamId, version, rules: toStorableRules(rules), ...publication } });
   await tx.policyDraft.delete({ where: { teamId } });
   const changes = toLoggedChanges(before, rules);
-  await logEvent(tx, teamId, { kind: 'policy_confirmed', version, changes, actor: confirmedBy, at });
+  await logPolicyEvent(tx, teamId, { kind: 'policy_confirmed', version, changes, actor: confirmedBy, at });
   return 'applied';
 }
 
@@ -87,22 +91,22 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
   const runExclusively = createExclusiveRunner(prisma, formatLockName(teamId));
 
   return wrapStore('policies', {
-    current: shareRead(async () => {
-      const { version, rules } = await readCurrent(prisma, teamId);
+    loadCurrentPolicy: createSharedRead(async () => {
+      const { version, rules } = await readCurrentPolicy(prisma, teamId);
       return { version, rules };
     }),
-    findPublished: () => readPublished(prisma, teamId),
+    findPublished: () => readPublishedPolicy(prisma, teamId),
     findDraft: () => readDraft(prisma, teamId),
 
     saveDraft: (rules, expectedRevision, by, at) =>
       runExclusively(async (tx) => {
-        const base = getDraftBase(await readCurrent(tx, teamId), await readDraft(tx, teamId));
+        const base = getDraftBase(await readCurrentPolicy(tx, teamId), await readDraft(tx, teamId));
         if (base.revision !== expectedRevision) return undefined;
         const changes = toLoggedChanges(base.rules, rules);
         const draftFields = { revision: randomUUID(), changedBy: by, changedAt: at };
         const columns = { ...draftFields, rules: toStorableRules(rules) };
         await tx.policyDraft.upsert({ where: { teamId }, create: { teamId, ...columns }, update: columns });
-        await logEvent(tx, teamId, { kind: 'policy_draft_changed', changes, actor: by, at });
+        await logPolicyEvent(tx, teamId, { kind: 'policy_draft_changed', changes, actor: by, at });
         await withdrawOpenProposals(tx, teamId, { kind: 'policy' }, by, at);
         return { ...draftFields, rules, proposal: undefined };
       }),
@@ -111,11 +115,11 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
       runExclusively(async (tx) => {
         const draft = await readDraft(tx, teamId);
         if (draft?.revision !== revision) return false;
-        const { rules } = await readCurrent(tx, teamId);
+        const { rules } = await readCurrentPolicy(tx, teamId);
         await tx.policyDraft.delete({ where: { teamId } });
         await withdrawOpenProposals(tx, teamId, { kind: 'policy' }, by, at);
         const changes = toLoggedChanges(rules, draft.rules);
-        await logEvent(tx, teamId, { kind: 'policy_draft_discarded', changes, actor: by, at });
+        await logPolicyEvent(tx, teamId, { kind: 'policy_draft_discarded', changes, actor: by, at });
         return true;
       }),
 
@@ -124,12 +128,13 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
         const draft = await readDraft(tx, teamId);
         if (draft?.revision !== revision) return { kind: 'stale' };
         const { rules } = draft;
-        if (draft.proposal !== undefined) return { kind: 'already_published', by: draft.proposal.proposer };
-        if (needsUnavailableSigning(rules, canSign)) return { kind: 'cannot_sign' };
-        const current = await readCurrent(tx, teamId);
+        if (draft.proposal !== undefined)
+          return { kind: 'already_published', proposer: draft.proposal.proposer };
+        if (requiresUnavailableSignatures(rules, canSign)) return { kind: 'cannot_sign' };
+        const current = await readCurrentPolicy(tx, teamId);
         const changes = toLoggedChanges(current.rules, rules);
         if (changes.length === 0) return { kind: 'no_difference' };
-        await logEvent(tx, teamId, { kind: 'policy_published', changes, actor: by, at });
+        await logPolicyEvent(tx, teamId, { kind: 'policy_published', changes, actor: by, at });
         const payload = { version: current.version + 1, before: current.rules, rules };
         const newProposal = { id: revision, kind: 'policy', payload, proposer: by, proposedAt: at } as const;
         const proposal = await addProposal(tx, teamId, newProposal);

@@ -1,32 +1,32 @@
 import { z } from 'zod';
 import { type PolicyRule, RULE_DECISIONS } from '../policy/policy.ts';
 
-const textsSchema = z.array(z.string());
-/** Accepts a field that is left out, as in a charter, or null, as in a row. */
-function nullish<Schema extends z.ZodType>(schema: Schema) {
+const stringListSchema = z.array(z.string());
+/** Accepts fields that are missing (in charters) or null (in rows). */
+function acceptNullish<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
 
-const millisecondsSchema = nullish(z.number());
+const optionalMillisecondsSchema = acceptNullish(z.number());
 
 /**
- * A stored rule. It isn't parsed like user input: a version must stay readable if a later release removes a task, and
- * amounts keep their currency if `CURRENCY` changes.
+ * A stored rule. It isn't parsed like user input: a policy version must stay readable if a later release
+ * removes a task, and amounts keep their currency if `CURRENCY` changes.
  */
 const storedRuleSchema = z.object({
   name: z.string(),
-  tasks: textsSchema,
-  names: textsSchema,
-  by: textsSchema,
-  over: nullish(z.object({ currency: z.string(), minor: z.int() })),
+  tasks: stringListSchema,
+  names: stringListSchema,
+  by: stringListSchema,
+  over: acceptNullish(z.object({ currency: z.string(), minor: z.int() })),
   decision: z.enum(RULE_DECISIONS),
-  approvers: textsSchema,
-  silent: textsSchema,
+  approvers: stringListSchema,
+  silent: stringListSchema,
   needed: z.int().min(1),
-  ttlMs: millisecondsSchema,
-  remindAfterMs: millisecondsSchema,
-  escalateAfterMs: millisecondsSchema,
-  escalateTo: textsSchema,
+  ttlMs: optionalMillisecondsSchema,
+  remindAfterMs: optionalMillisecondsSchema,
+  escalateAfterMs: optionalMillisecondsSchema,
+  escalateTo: stringListSchema,
   breakGlass: z.boolean(),
   signed: z.boolean(),
 });

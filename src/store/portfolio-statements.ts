@@ -9,13 +9,13 @@ import { defineRow, optional, optionalText } from './columns.ts';
 import { Prisma } from './database.ts';
 
 /*
- * Portfolio queries that Prisma can't express: combined filters, and keyset pagination, so that the last of a thousand
- * pages is as fast as the first.
+ * Portfolio queries that Prisma can't express: combined filters, and keyset pagination, so that the last of a
+ * thousand pages is as fast as the first.
  */
 
 const optionalTimestamp = optional(z.date());
 
-/** Columns of names (alias `d`). */
+/** Columns of `domains` (alias `d`). */
 export const detailsRow = defineRow(
   z.object({
     name: z.string(),
@@ -44,7 +44,7 @@ export const pageRow = defineRow(
   { owner: Prisma.sql`d.owner_id`, channel: Prisma.sql`d.channel_id` },
 );
 
-/** Rows of {@link countZones}. */
+/** Rows of {@link selectZoneCounts}. */
 export const zoneRowsSchema = z.array(
   z.object({ zone: z.string(), count: z.number(), deletedCount: z.number() }),
 );
@@ -103,13 +103,13 @@ function joinWhere(conditions: readonly Prisma.Sql[]): Prisma.Sql {
 }
 
 /**
- * Selects a page of a filter's results, in display order. The names are found first: if an index covers the filter,
- * only the page's rows are read from the table.
+ * Selects a page of a filter's results, in display order. The names are found first: if an index covers the
+ * filter, only the page's rows are read from the table.
  */
 export function selectPage(query: NameQuery): Prisma.Sql {
   const conditions = buildConditions(query);
   const isDescending = query.filter.sort.startsWith('-') !== query.isBackward;
-  const foundClause = isByName(query.filter.sort)
+  const foundClause = isSortedByName(query.filter.sort)
     ? selectByName(conditions, query, isDescending)
     : selectByExpiry(conditions, query, isDescending);
   return Prisma.sql`
@@ -118,13 +118,14 @@ export function selectPage(query: NameQuery): Prisma.Sql {
     ORDER BY found.part, found.rank, d.name ${formatDirection(isDescending)} LIMIT ${query.limit}`;
 }
 
-const isByName = (sort: NameSort) => sort === 'name' || sort === '-name';
+const isSortedByName = (sort: NameSort) => sort === 'name' || sort === '-name';
 const formatDirection = (isDescending: boolean) => Prisma.raw(isDescending ? 'DESC' : 'ASC');
 const formatComparison = (isDescending: boolean) => Prisma.raw(isDescending ? '<' : '>');
 
 /**
- * If no index covers the filter, the matching names are found first and sorted afterwards, which takes one scan of the
- * table. Otherwise, PostgreSQL might scan the sort index and fetch names one by one until enough of them match.
+ * If no index covers the filter, the matching names are found first and sorted afterwards, which takes one
+ * scan of the table. Otherwise, PostgreSQL might scan the sort index and fetch names one by one until enough
+ * of them match.
  */
 function selectMatchingNames({ filter }: NameQuery, conditions: readonly Prisma.Sql[]): Prisma.Sql {
   return filter.texts.length + filter.registrars.length > 0
@@ -146,8 +147,8 @@ function selectByName(
 }
 
 /**
- * Selects names with a date first, then those without one, which is the order of the index. The first page needs one
- * index scan. Other pages may need two, but the second rarely runs.
+ * Selects names with a date first, then those without one, which is the order of the index. The first page
+ * needs one index scan. Other pages may need two, but the second rarely runs.
  */
 function selectByExpiry(
   conditions: readonly Prisma.Sql[],
@@ -179,44 +180,50 @@ function selectByExpiry(
       ? joinParts(selectUndated(1, []), selectDated(2, [hasRoom]))
       : joinParts(selectDated(1, []), selectUndated(2, [hasRoom]));
   if (cursor.expiresAt === undefined) {
-    const remaining = selectUndated(1, [Prisma.sql`d.name ${formatComparison(isDescending)} ${cursor.name}`]);
-    return isBackward ? joinParts(remaining, selectDated(2, [hasRoom])) : Prisma.sql`found AS (${remaining})`;
+    const remainingNames = selectUndated(1, [
+      Prisma.sql`d.name ${formatComparison(isDescending)} ${cursor.name}`,
+    ]);
+    return isBackward
+      ? joinParts(remainingNames, selectDated(2, [hasRoom]))
+      : Prisma.sql`found AS (${remainingNames})`;
   }
-  const remaining = selectDated(1, [
+  const remainingNames = selectDated(1, [
     Prisma.sql`(d.expires_at, d.name) ${formatComparison(isDescending)} (${cursor.expiresAt}::timestamptz, ${cursor.name})`,
   ]);
-  return isBackward ? Prisma.sql`found AS (${remaining})` : joinParts(remaining, selectUndated(2, [hasRoom]));
+  return isBackward
+    ? Prisma.sql`found AS (${remainingNames})`
+    : joinParts(remainingNames, selectUndated(2, [hasRoom]));
 }
 
 /**
- * Counts the names that a filter finds in each zone, and how many of them are deleted. The few deleted names are
- * counted separately using their index, so that the others can be counted by an index-only scan.
+ * Counts the names that match a filter in each zone, and how many of them are deleted. The few deleted names
+ * are counted separately using their index, so that all names can be counted by an index-only scan.
  */
-export function countZones(query: NameQuery): Prisma.Sql {
+export function selectZoneCounts(query: NameQuery): Prisma.Sql {
   const conditions = buildConditions(query);
-  // Without `OFFSET 0`, the filter's own index would be used, which leads to every name that the filter finds.
-  const deleted = Prisma.sql`(SELECT * FROM domains WHERE deleted_at IS NOT NULL OFFSET 0)`;
+  // Without `OFFSET 0`, PostgreSQL would use the filter's index, and read every name that matches the filter.
+  const deletedDomains = Prisma.sql`(SELECT * FROM domains WHERE deleted_at IS NOT NULL OFFSET 0)`;
   return Prisma.sql`
     SELECT zone, found.count, COALESCE(deleted.count, 0) AS "deletedCount"
     FROM (${countByZone(Prisma.sql`domains`, conditions)}) found
-    LEFT JOIN (${countByZone(deleted, conditions)}) deleted USING (zone)
+    LEFT JOIN (${countByZone(deletedDomains, conditions)}) deleted USING (zone)
     ORDER BY zone`;
 }
 
 /**
- * PostgreSQL expects this subquery to return few zones, so it counts rows as it reads them. Otherwise, it would sort
+ * Because of `OFFSET 0`, PostgreSQL expects few zones and counts rows as it reads them, instead of sorting
  * all names by zone first.
  */
-function countByZone(from: Prisma.Sql, conditions: readonly Prisma.Sql[]): Prisma.Sql {
+function countByZone(table: Prisma.Sql, conditions: readonly Prisma.Sql[]): Prisma.Sql {
   return Prisma.sql`
     SELECT zone, count(*)::int AS count FROM (
       SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone
-      FROM ${from} d ${joinWhere(conditions)} OFFSET 0
+      FROM ${table} d ${joinWhere(conditions)} OFFSET 0
     ) names GROUP BY zone`;
 }
 
-/** Rows of {@link selectHealth}. */
-export const healthRow = defineRow(
+/** Rows of {@link selectAssessedNames}. */
+export const assessedNameRow = defineRow(
   z.object({
     name: z.string(),
     expiresAt: optionalTimestamp,
@@ -234,17 +241,17 @@ export const healthRow = defineRow(
   },
 );
 
-export function selectHealth(query: FilterQuery, teamId: string): Prisma.Sql {
+export function selectAssessedNames(query: FilterQuery, teamId: string): Prisma.Sql {
   return Prisma.sql`
-    SELECT ${healthRow.columns}
+    SELECT ${assessedNameRow.columns}
     FROM domains d LEFT JOIN (
       SELECT name, min(opened_at) AS since FROM incidents
       WHERE team_id = ${teamId} AND state IN ('open', 'raised') GROUP BY name
     ) i USING (name) ${joinWhere(buildConditions(query))}`;
 }
 
-/** Rows of {@link countChangedFindings}. */
-export const changedFindingRowsSchema = z.array(
+/** Rows of {@link selectFindingChanges}. */
+export const findingChangeRowsSchema = z.array(
   z.object({
     began: z.array(z.enum(FINDING_CODES)),
     ended: z.array(z.enum(FINDING_CODES)),
@@ -253,7 +260,7 @@ export const changedFindingRowsSchema = z.array(
 );
 
 /** A finding that was closed and opened again, or opened and closed again, counts as unchanged. */
-export function countChangedFindings(from: Date, to: Date): Prisma.Sql {
+export function selectFindingChanges(from: Date, to: Date): Prisma.Sql {
   return Prisma.sql`
     SELECT began, ended, count(*)::int AS names FROM (
       SELECT COALESCE(array_agg(code) FILTER (WHERE is_first_open AND is_last_open), '{}') AS began,
@@ -275,8 +282,8 @@ export const SELECT_OWNERS = Prisma.sql`
   WHERE owner_id IS NOT NULL GROUP BY owner_id`;
 export const ownerRowsSchema = z.array(z.object({ id: z.string(), hasLeft: z.boolean() }));
 
-/** Marks the names of a person who has left. Locks them in alphabetical order, as elsewhere. Returns the names. */
-export function markOwnerLeft(userId: string, at: Date): Prisma.Sql {
+/** Marks and returns the names of a person who has left. Locks them alphabetically to avoid deadlocks. */
+export function markOwnerDeparture(userId: string, at: Date): Prisma.Sql {
   return Prisma.sql`
     UPDATE domains d SET owner_left_at = ${at}::timestamptz
     FROM (SELECT name FROM domains WHERE owner_id = ${userId} AND owner_left_at IS NULL ORDER BY name FOR UPDATE) theirs

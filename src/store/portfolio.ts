@@ -26,20 +26,20 @@ import { assignColumns, insertRows, optional, optionalText } from './columns.ts'
 import { type Database, Prisma, type RunStatement, wrapStore } from './database.ts';
 import { CLEARED_LAPSE, CLEARED_SNOOZE } from './domain-rows.ts';
 import { importNames, type NameChangeAuthor, NO_REMINDER, removeDomain } from './domain-statements.ts';
-import { announceEvents, insertEvents } from './events.ts';
+import { insertEvents, insertEventsAndNotify } from './events.ts';
 import { upsertPlans } from './notifications.ts';
 import {
-  changedFindingRowsSchema,
-  countChangedFindings,
-  countZones,
+  assessedNameRow,
   detailsRow,
-  healthRow,
-  markOwnerLeft,
+  findingChangeRowsSchema,
+  markOwnerDeparture,
   ownerRowsSchema,
   pageRow,
   SELECT_OWNERS,
-  selectHealth,
+  selectAssessedNames,
+  selectFindingChanges,
   selectPage,
+  selectZoneCounts,
   zoneRowsSchema,
 } from './portfolio-statements.ts';
 
@@ -60,7 +60,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
     write: async ({ changes }, by, at, planHash, reportProgress) => {
       try {
         return await database.transaction(async (tx) => {
-          if (planHash !== undefined && !(await consumePlan(tx, teamId, planHash))) return 'gone';
+          if (planHash !== undefined && !(await consumeImportPlan(tx, teamId, planHash))) return 'gone';
           const outcome = await writeChanges(tx, teamId, changes, { actor: by, at }, reportProgress);
           // The rollback keeps the import plan.
           if (outcome !== 'written') throw new RollbackError(outcome);
@@ -73,38 +73,38 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
     },
 
     planImport: (rows, by, at, reportProgress) =>
-      database.transaction((tx) => savePlan(tx, teamId, rows, by, at, reportProgress)),
+      database.transaction((tx) => buildAndSaveImportPlan(tx, teamId, rows, by, at, reportProgress)),
 
     findImportPlan: (hash, by, at, reportProgress) =>
       database.transaction(async (tx) => {
         const rows = await readImportRows(tx, teamId, hash);
         if (rows === undefined) return 'gone';
-        const plan = await buildPlan(tx, rows, () => undefined);
+        const plan = await buildImportPlan(tx, rows, () => undefined);
         if (plan.hash === hash) return plan;
-        await consumePlan(tx, teamId, hash);
-        return { stale: await savePlan(tx, teamId, rows, by, at, reportProgress) };
+        await consumeImportPlan(tx, teamId, hash);
+        return { stale: await buildAndSaveImportPlan(tx, teamId, rows, by, at, reportProgress) };
       }),
 
     listPage: async (query) => pageRow.read(await run(selectPage(query))),
 
-    listZones: async (query) => zoneRowsSchema.parse(await run(countZones(query))),
+    listZones: async (query) => zoneRowsSchema.parse(await run(selectZoneCounts(query))),
 
-    listAssessedNames: async (query) => healthRow.read(await run(selectHealth(query, teamId))),
+    listAssessedNames: async (query) => assessedNameRow.read(await run(selectAssessedNames(query, teamId))),
 
-    listFindingsChanges: async (from, to) =>
-      changedFindingRowsSchema.parse(await run(countChangedFindings(from, to))),
+    listFindingChanges: async (from, to) =>
+      findingChangeRowsSchema.parse(await run(selectFindingChanges(from, to))),
 
     listOwners: async () => ownerRowsSchema.parse(await run(SELECT_OWNERS)),
 
-    recordOwnerLeft: (userId, at) =>
+    recordOwnerDeparture: (userId, at) =>
       database.transaction(async (tx) => {
-        if (nameRowsSchema.parse(await tx(markOwnerLeft(userId, at))).length === 0) return;
+        if (nameRowsSchema.parse(await tx(markOwnerDeparture(userId, at))).length === 0) return;
         const subject = { subjectKind: 'owner_left', subjectId: `${userId} ${at.toISOString()}` } as const;
-        const plan = { teamId, ...subject, purpose: 'plan', version: 1, dueAt: at };
-        await insertRows(tx, 'notifications', [plan], Prisma.sql`ON CONFLICT DO NOTHING`);
+        const planNotification = { teamId, ...subject, purpose: 'plan', version: 1, dueAt: at };
+        await insertRows(tx, 'notifications', [planNotification], Prisma.sql`ON CONFLICT DO NOTHING`);
       }),
 
-    recordOwnerReturned: async (userId) => {
+    recordOwnerReturn: async (userId) => {
       await prisma.domain.updateMany({
         where: { ownerId: userId, ownerLeftAt: { not: null } },
         data: { ownerLeftAt: null },
@@ -112,12 +112,12 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
     },
 
     listOwnRegistrars: async () =>
-      registrarRowsSchema.parse(await run(OWN_REGISTRARS)).map(({ registrar }) => registrar),
+      registrarRowsSchema.parse(await run(SELECT_OWN_REGISTRARS)).map(({ registrar }) => registrar),
   });
 }
 
 const registrarRowsSchema = z.array(z.object({ registrar: z.string() }));
-const OWN_REGISTRARS = Prisma.sql`
+const SELECT_OWN_REGISTRARS = Prisma.sql`
   SELECT DISTINCT trusted ->> 'registrar' AS registrar FROM domains
   WHERE registered_by IS NOT NULL AND trusted ->> 'registrar' IS NOT NULL`;
 
@@ -130,7 +130,7 @@ class RollbackError extends Error {
 }
 type WriteFailure = 'changed' | NameLimit;
 
-const SLACK_USER_IDS = /[UW][A-Z0-9]{2,}/g;
+const SLACK_USER_ID_PATTERN = /[UW][A-Z0-9]{2,}/g;
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
@@ -170,8 +170,8 @@ const changedNamesSchema = z.array(
     .transform(({ after, ...change }): ChangedName => ({ ...change, after: after ?? undefined })),
 );
 /**
- * Compressed JSON lines, one per name. If Prisma wrote a document or text with 20,000 names, it would block the event
- * loop.
+ * Compressed JSON lines, one per name. Prisma would block the event loop if it wrote 20,000 names as JSON or
+ * text.
  */
 export const proposedNameChangesSchema: z.ZodType<ProposedNameChanges> = z.object({
   names: z.base64().transform(async (compressedNames) => {
@@ -189,12 +189,12 @@ export async function toStorableNameChanges({ names }: ProposedNameChanges) {
     lines.push(...slice.map(({ after = null, ...change }) => JSON.stringify({ ...change, after })));
   const personIds = new Set<string>();
   for await (const slice of iterateSlices(lines))
-    for (const line of slice) for (const id of line.match(SLACK_USER_IDS) ?? []) personIds.add(id);
+    for (const line of slice) for (const id of line.match(SLACK_USER_ID_PATTERN) ?? []) personIds.add(id);
   // People's ids are also stored uncompressed, so that they can be found when a person is forgotten.
   return { names: (await compress(lines.join('\n'))).toString('base64'), people: [...personIds] };
 }
 
-/** Applies a proposal if the names haven't changed since it was made. */
+/** Applies a proposal if the names haven't changed since the proposal was made. */
 export async function applyNameChanges(
   tx: RunStatement,
   teamId: string,
@@ -226,7 +226,7 @@ export async function rebaseNameChanges(
 }
 
 /** Plans that aren't applied are deleted after this time. */
-const PLAN_LIFETIME_MS = DAY_MS;
+const IMPORT_PLAN_LIFETIME_MS = DAY_MS;
 const importRowsSchema = z.array(z.object({ row: importRowSchema }));
 const ROWS_PER_READ = 1_000;
 
@@ -251,8 +251,8 @@ async function readImportRows(
   return rows;
 }
 
-/** Deletes a plan, so that it is applied only once. */
-async function consumePlan(tx: RunStatement, teamId: string, hash: string): Promise<boolean> {
+/** Deletes an import plan, so that it is applied only once. Returns whether the plan existed. */
+async function consumeImportPlan(tx: RunStatement, teamId: string, hash: string): Promise<boolean> {
   const rows = await tx(
     Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash} RETURNING hash`,
   );
@@ -260,18 +260,18 @@ async function consumePlan(tx: RunStatement, teamId: string, hash: string): Prom
 }
 
 /** Locks the names and plans their changes. */
-async function buildPlan(
+async function buildImportPlan(
   tx: RunStatement,
   rows: readonly ImportRow[],
   reportProgress: ReportProgress,
 ): Promise<ImportPlan> {
-  const changes = new Map(rows.map(({ name, change }) => [name, change]));
-  const watchedNames = await lockNames(tx, [...changes.keys()]);
+  const changesByName = new Map(rows.map(({ name, change }) => [name, change]));
+  const watchedNames = await lockWatchedNames(tx, [...changesByName.keys()]);
   const hash = createHash('sha256');
   const changedNames: EditedName[] = [];
   let doneCount = 0;
   for await (const slice of iterateSlices(watchedNames)) {
-    const editedNames = listEditedNames(await readDetails(tx, slice), changes);
+    const editedNames = listEditedNames(await readDetails(tx, slice), changesByName);
     for (const { name, before, after } of editedNames)
       hash.update(JSON.stringify([name, toLoggedDetails(before), toLoggedDetails(after)]));
     changedNames.push(...editedNames);
@@ -283,11 +283,11 @@ async function buildPlan(
     hash: hash.digest('hex'),
     changedNames,
     unchangedCount: watchedNames.length - changedNames.length,
-    unwatchedNames: [...changes.keys()].filter((name) => !watchedNameSet.has(name)),
+    unwatchedNames: [...changesByName.keys()].filter((name) => !watchedNameSet.has(name)),
   };
 }
 
-async function savePlan(
+async function buildAndSaveImportPlan(
   tx: RunStatement,
   teamId: string,
   rows: readonly ImportRow[],
@@ -295,9 +295,9 @@ async function savePlan(
   at: Date,
   reportProgress: ReportProgress,
 ): Promise<ImportPlan> {
-  const plan = await buildPlan(tx, rows, reportProgress);
+  const plan = await buildImportPlan(tx, rows, reportProgress);
   await tx(
-    Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND created_at < ${new Date(at.getTime() - PLAN_LIFETIME_MS)}`,
+    Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND created_at < ${new Date(at.getTime() - IMPORT_PLAN_LIFETIME_MS)}`,
   );
   if (plan.changedNames.length > 0) {
     await tx(Prisma.sql`
@@ -312,9 +312,9 @@ const nameRowsSchema = z.array(z.object({ name: z.string() }));
 
 /**
  * Locks the names that are watched, in alphabetical order, so that transactions can't deadlock.
- * @returns the locked names, in this order
+ * @returns the locked names, sorted
  */
-async function lockNames(tx: RunStatement, names: readonly string[]): Promise<readonly string[]> {
+async function lockWatchedNames(tx: RunStatement, names: readonly string[]): Promise<readonly string[]> {
   const rows = await tx(
     Prisma.sql`SELECT name FROM domains WHERE name = ANY (${[...names]}::text[]) ORDER BY name FOR UPDATE`,
   );
@@ -330,7 +330,7 @@ async function readDetails(
   return new Map(detailsRow.read(rows).map(({ name, ...details }) => [name, details]));
 }
 
-/** Writes all or none of the changes. Every change that people make to protected fields goes through this function. */
+/** Writes all or none of the changes. People's changes to protected fields all go through this function. */
 async function writeChanges(
   tx: RunStatement,
   teamId: string,
@@ -338,20 +338,25 @@ async function writeChanges(
   author: NameChangeAuthor,
   reportProgress: ReportProgress = () => undefined,
 ): Promise<'written' | WriteFailure> {
-  const guardedCount = changes.filter(({ before, after }) => isGuarded(after) && !isGuarded(before)).length;
+  const newlyGuardedCount = changes.filter(
+    ({ before, after }) => isGuarded(after) && !isGuarded(before),
+  ).length;
   const addedCount = changes.filter(({ isNew }) => isNew).length;
   // Additions run one at a time, so that each counts the names and tags that earlier ones added.
-  if (guardedCount + addedCount > 0)
+  if (newlyGuardedCount + addedCount > 0)
     await tx(Prisma.sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended('watched', 0))) locked`);
-  await lockNames(
+  await lockWatchedNames(
     tx,
     changes.map(({ name }) => name),
   );
-  for await (const slice of iterateSlices(changes)) if (!(await isUnchanged(tx, slice))) return 'changed';
-  const unguardedCount = changes.filter(({ before, after }) => isGuarded(before) && !isGuarded(after)).length;
+  for await (const slice of iterateSlices(changes))
+    if (!(await areNamesUnchanged(tx, slice))) return 'changed';
+  const newlyUnguardedCount = changes.filter(
+    ({ before, after }) => isGuarded(before) && !isGuarded(after),
+  ).length;
   if (
-    guardedCount > 0 &&
-    (await countNames(tx, IS_GUARDED)) + guardedCount - unguardedCount > MAX_GUARDED_NAMES
+    newlyGuardedCount > 0 &&
+    (await countNames(tx, IS_GUARDED)) + newlyGuardedCount - newlyUnguardedCount > MAX_GUARDED_NAMES
   )
     return 'too_many_guarded';
   if (addedCount > 0 && (await countNames(tx, Prisma.sql`TRUE`)) + addedCount > MAX_WATCHED_NAMES)
@@ -365,19 +370,19 @@ async function writeChanges(
     for (const { name } of slice.filter(({ after }) => after === undefined)) {
       await tx(removeDomain(name));
       const subject = { kind: 'name', id: name } as const;
-      await announceEvents(tx, [{ kind: 'name_unwatched', subject, ...author }]);
+      await insertEventsAndNotify(tx, [{ kind: 'name_unwatched', subject, ...author }]);
     }
-    const datedNames = slice.flatMap(({ name, isNew, date }) =>
+    const namesToImport = slice.flatMap(({ name, isNew, date }) =>
       date === undefined ? (isNew ? { name } : []) : { name, expiresAt: date.after },
     );
-    if (datedNames.length > 0) await tx(importNames(datedNames, author));
+    if (namesToImport.length > 0) await tx(importNames(namesToImport, author));
     for (const { name, decision } of slice)
       if (decision !== undefined) await writeDecision(tx, teamId, { name, decision }, author);
     doneCount += slice.length;
     reportProgress(doneCount, changes.length);
   }
-  const notice = buildNotice(changes, author);
-  if (notice !== undefined) await announceEvents(tx, [notice]);
+  const reroutedEvent = buildReroutedEvent(changes, author);
+  if (reroutedEvent !== undefined) await insertEventsAndNotify(tx, [reroutedEvent]);
   return 'written';
 }
 
@@ -397,14 +402,14 @@ async function countNames(tx: RunStatement, where: Prisma.Sql): Promise<number> 
 const dateRowsSchema = z.array(z.object({ name: z.string(), at: optional(z.date()), by: optionalText }));
 
 /** Whether the names haven't changed since the changes were decided. */
-async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): Promise<boolean> {
+async function areNamesUnchanged(tx: RunStatement, changes: readonly ChangedName[]): Promise<boolean> {
   const names = changes.map(({ name }) => name);
   const details = await readDetails(tx, names);
-  const isSame = ({ name, before, isNew }: ChangedName) => {
+  const hasSameDetails = ({ name, before, isNew }: ChangedName) => {
     const current = details.get(name);
     return isNew ? current === undefined : current !== undefined && isSameDetails(current, before);
   };
-  if (!changes.every(isSame)) return false;
+  if (!changes.every(hasSameDetails)) return false;
   for (const { name, decision } of changes)
     if (decision !== undefined && (await countNames(tx, buildDecisionCondition(name, decision))) === 0)
       return false;
@@ -423,17 +428,17 @@ async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): P
   });
 }
 
-/** Selects the name if a decision may be written. A lapse is confirmed only once, and only as requested. */
+/** Matches the name if the decision may be written. A lapse is confirmed only once, and only as requested. */
 function buildDecisionCondition(name: string, decision: ReminderDecision): Prisma.Sql {
-  const hasName = Prisma.sql`name = ${name}`;
-  if (decision.kind === 'lapse_requested') return Prisma.sql`${hasName} AND lapse_confirmed_at IS NULL`;
-  if (decision.kind !== 'lapse_confirmed') return hasName;
-  return Prisma.sql`${hasName} AND lapse_confirmed_at IS NULL AND lapse_requested_by = ${decision.askedBy}
+  const nameCondition = Prisma.sql`name = ${name}`;
+  if (decision.kind === 'lapse_requested') return Prisma.sql`${nameCondition} AND lapse_confirmed_at IS NULL`;
+  if (decision.kind !== 'lapse_confirmed') return nameCondition;
+  return Prisma.sql`${nameCondition} AND lapse_confirmed_at IS NULL AND lapse_requested_by = ${decision.askedBy}
     AND lapse_reason = ${decision.reason}`;
 }
 
 /** Requests an update of the messages that ask the owner about a name. */
-function refreshQuestion(teamId: string, name: string, at: Date): Prisma.Sql {
+function refreshOwnerQuestion(teamId: string, name: string, at: Date): Prisma.Sql {
   return upsertPlans(Prisma.sql`
     SELECT ${teamId} AS team_id, 'owner_question' AS subject_kind, question ->> 'subject' AS subject_id, ${at}::timestamptz AS due_at
     FROM domains WHERE name = ${name} AND question IS NOT NULL`);
@@ -453,9 +458,9 @@ async function writeDecision(
     'to' in decision
       ? { owner: decision.to, at, subject: decision.subject, from: by, note: decision.reason }
       : { kept: { by, at } };
-  const clearedFields = 'to' in decision ? ['kept', 'note'] : ['kept'];
-  const question = Prisma.sql`(question - ${clearedFields}::text[]) || ${JSON.stringify(answer)}::jsonb`;
-  await tx(refreshQuestion(teamId, name, at));
+  const clearedKeys = 'to' in decision ? ['kept', 'note'] : ['kept'];
+  const question = Prisma.sql`(question - ${clearedKeys}::text[]) || ${JSON.stringify(answer)}::jsonb`;
+  await tx(refreshOwnerQuestion(teamId, name, at));
   const fields = {
     name_watched: CLEARED_LAPSE,
     name_kept: { ...CLEARED_LAPSE, question },
@@ -473,16 +478,16 @@ async function writeDecision(
   await tx(
     Prisma.sql`UPDATE domains SET ${assignColumns(fields)}, version = version + 1 WHERE name = ${name}`,
   );
-  if (kind === 'name_handed_over') await tx(refreshQuestion(teamId, name, at));
-  const proposer = kind === 'name_renewed' && confirmedBy !== undefined ? { askedBy } : {};
-  await announceEvents(tx, [
-    { ...loggedFields, ...proposer, kind, actor: by, at, subject: { kind: 'name', id: name } },
+  if (kind === 'name_handed_over') await tx(refreshOwnerQuestion(teamId, name, at));
+  const proposerField = kind === 'name_renewed' && confirmedBy !== undefined ? { askedBy } : {};
+  await insertEventsAndNotify(tx, [
+    { ...loggedFields, ...proposerField, kind, actor: by, at, subject: { kind: 'name', id: name } },
   ]);
 }
 
 /**
  * Sets the details of a name after an order.
- * @param isNew a new name isn't announced
+ * @param isNew whether the order added the name; new names aren't announced
  */
 export async function setDetails(
   tx: RunStatement,
@@ -493,8 +498,8 @@ export async function setDetails(
 ): Promise<void> {
   const editedNames = listEditedNames(await readDetails(tx, [name]), new Map([[name, change]]));
   await writeDetails(tx, undefined, editedNames, author);
-  const notice = isNew ? undefined : buildNotice(editedNames, author);
-  if (notice !== undefined) await announceEvents(tx, [notice]);
+  const reroutedEvent = isNew ? undefined : buildReroutedEvent(editedNames, author);
+  if (reroutedEvent !== undefined) await insertEventsAndNotify(tx, [reroutedEvent]);
 }
 
 async function writeDetails(
@@ -534,7 +539,10 @@ function toLoggedDetails({ owner, tags, channel, note }: NameDetails): Readonly<
 }
 
 /** Builds the event that announces new owners and channels. */
-function buildNotice(changes: readonly ChangedName[], author: NameChangeAuthor): TeamEvent | undefined {
+function buildReroutedEvent(
+  changes: readonly ChangedName[],
+  author: NameChangeAuthor,
+): TeamEvent | undefined {
   const reroutedNames = changes.flatMap(({ name, before, after }) => {
     const isRerouted =
       after !== undefined && (before.owner !== after.owner || before.channel !== after.channel);
@@ -546,13 +554,13 @@ function buildNotice(changes: readonly ChangedName[], author: NameChangeAuthor):
     kind: 'notices_rerouted',
     subject: { kind: 'name', id: first.name },
     count: reroutedNames.length,
-    names: reroutedNames.slice(0, MAX_ANNOUNCED),
+    names: reroutedNames.slice(0, MAX_ANNOUNCED_NAMES),
     ...author,
   };
 }
 
-/** An announcement lists at most this many names, and the number of all. */
-const MAX_ANNOUNCED = 10;
+/** An announcement lists at most this many names, but its `count` includes all of them. */
+const MAX_ANNOUNCED_NAMES = 10;
 
 function toRouting({ owner, channel }: NameDetails) {
   return { ...(owner === undefined ? {} : { owner }), ...(channel === undefined ? {} : { channel }) };

@@ -45,8 +45,8 @@ export function createPresetStore({ prisma }: Database, teamId: string): PresetS
     updatedAt: at,
   });
 
-  const isNameTaken = (presets: readonly Preset[], name: string, id?: string) =>
-    presets.some((preset) => preset.id !== id && preset.name.toLowerCase() === name.toLowerCase());
+  const isNameTaken = (presets: readonly Preset[], name: string, excludedId?: string) =>
+    presets.some((preset) => preset.id !== excludedId && preset.name.toLowerCase() === name.toLowerCase());
 
   return wrapStore('presets', {
     list: () => readPresets(prisma),

@@ -4,7 +4,7 @@ import { loggedPriceSchema } from '../money/money-events.ts';
 import type { ListedPrice, PriceStore } from '../money/ports.ts';
 import { formatPriceKey, isSamePrice, PRICED_TASKS, type Price, type PriceEdit } from '../money/prices.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
-import { batch, shareRead } from './batch.ts';
+import { createBatcher, createSharedRead } from './batch.ts';
 import { acquireAdvisoryLock, type ChangeAuthor, createExclusiveRunner, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
@@ -46,11 +46,11 @@ function toLoggedPrice({ zone, task, period, amount, validFrom, source }: Price)
   return { zone, task, period, amount: { currency, minor }, validFrom, source };
 }
 
-/** Edits run one at a time, so that each is compared with the result of the previous one. */
+/** Saves run one at a time, so that edits are compared with the latest prices. */
 const formatLockName = (teamId: string) => `prices ${teamId}`;
 
-/** @returns false, without changes, if the list has changed since the edits were made */
-async function writeEdits(
+/** @returns false, without writing anything, if the prices have changed since the edits were made */
+async function writePriceEdits(
   tx: Transaction,
   teamId: string,
   edits: readonly PriceEdit[],
@@ -109,7 +109,7 @@ export const proposedPricesSchema = z.array(
     .transform(({ before, after }): PriceEdit => ({ before, after })),
 );
 
-/** Applies a proposal if the list hasn't changed since it was made. */
+/** Applies a proposal if the prices haven't changed since the proposal was made. */
 export async function applyPrices(
   tx: Transaction,
   teamId: string,
@@ -117,7 +117,7 @@ export async function applyPrices(
   author: ChangeAuthor,
 ): Promise<'applied' | 'changed'> {
   await acquireAdvisoryLock(tx, formatLockName(teamId));
-  return (await writeEdits(tx, teamId, edits, author)) ? 'applied' : 'changed';
+  return (await writePriceEdits(tx, teamId, edits, author)) ? 'applied' : 'changed';
 }
 
 /** @returns the edits that still have an effect, based on the current prices; undefined if none do */
@@ -138,13 +138,13 @@ export function createPriceStore({ prisma }: Database, teamId: string): PriceSto
   const runExclusively = createExclusiveRunner(prisma, formatLockName(teamId));
 
   return wrapStore('prices', {
-    list: shareRead(() => readPrices(prisma, teamId)),
+    list: createSharedRead(() => readPrices(prisma, teamId)),
 
-    listForZones: batch(async (zoneLists: readonly (readonly string[])[]) => {
+    listForZones: createBatcher(async (zoneLists: readonly (readonly string[])[]) => {
       const prices = await readPrices(prisma, teamId, zoneLists.flat());
       return zoneLists.map((zones) => prices.filter(({ zone }) => zones.includes(zone)));
     }),
 
-    save: (edits, by, at) => runExclusively((tx) => writeEdits(tx, teamId, edits, { by, at })),
+    save: (edits, by, at) => runExclusively((tx) => writePriceEdits(tx, teamId, edits, { by, at })),
   });
 }

@@ -5,7 +5,7 @@ import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
 import { optional } from './columns.ts';
 import { withStoreError } from './database.ts';
-import { SEARCH_PATH } from './session-settings.ts';
+import { SET_SEARCH_PATH } from './session-settings.ts';
 
 export interface OrderFigures {
   readonly byState: Readonly<Record<string, number>>;
@@ -13,18 +13,16 @@ export interface OrderFigures {
   readonly unsealedSeconds: number;
 }
 
-/**
- * Checks the database for health checks and metrics. Uses its own connections, because orders may use up all others.
- */
+/** Reads health and metrics. Uses its own connections, because orders may use up all others. */
 export interface DatabaseProbe {
   /** @returns whether the database responds in time; never throws */
   ping(): Promise<boolean>;
   /** @throws {StoreError} on a timeout */
   readOrderFigures(now: Date): Promise<OrderFigures>;
   /** @throws {StoreError} on a timeout */
-  readCondition(now: Date): Promise<z.infer<typeof conditionRowsSchema>[0]>;
+  readHealthFigures(now: Date): Promise<z.infer<typeof healthFigureRowsSchema>[0]>;
   /**
-   * For how long the oldest event has been waiting for a seal.
+   * @returns how long the oldest unsealed event has been waiting for a seal
    * @throws {StoreError} on a timeout
    */
   readUnsealedSeconds(): Promise<number>;
@@ -33,16 +31,16 @@ export interface DatabaseProbe {
 
 /** The longest wait for a connection or a result. Load balancers and Prometheus wait longer. */
 const TIMEOUT_MS = 1_500;
-/** One for counting orders, and one for pings during that time. */
+/** One for counting orders, and one for pings at the same time. */
 const MAX_CONNECTIONS = 2;
 
 const stateRowsSchema = z.array(z.object({ state: z.string(), count: z.number(), oldest: z.date() }));
 
 /** A lookup that has been due for this long is overdue. */
-const OVERDUE_MS = HOUR_MS;
+const OVERDUE_AFTER_MS = HOUR_MS;
 
 /** Times are in seconds since 1970. */
-const conditionRowsSchema = z.tuple([
+const healthFigureRowsSchema = z.tuple([
   z.object({
     databaseBytes: z.number(),
     names: z.number(),
@@ -55,7 +53,7 @@ const conditionRowsSchema = z.tuple([
   }),
 ]);
 
-const SELECT_CONDITION = `
+const SELECT_HEALTH_FIGURES = `
   SELECT pg_database_size(current_database())::float8 AS "databaseBytes", count(*)::int AS names,
     (count(*) FILTER (WHERE least(next_dns_lookup_at, next_registry_lookup_at) < $1))::int AS "overdueLookups",
     (SELECT extract(epoch FROM max(posted_at))::float8 FROM notifications WHERE subject_kind = 'digest') AS "lastDigestAt",
@@ -69,7 +67,7 @@ const SELECT_CONDITION = `
   FROM domains`;
 const secondsRowsSchema = z.tuple([z.object({ seconds: z.number() })]);
 
-/** Opens the probe lazily, on the first query. */
+/** Connects to the database on the first query. */
 export function openProbe({ url, log }: { readonly url: string; readonly log?: Log }): DatabaseProbe {
   const pool = new pg.Pool({
     connectionString: url,
@@ -81,7 +79,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
     idleTimeoutMillis: MINUTE_MS,
     // Set by a statement, because PgBouncer rejects it as a connection parameter.
     onConnect: async (client) => {
-      await client.query(`${SEARCH_PATH}; SET statement_timeout = ${TIMEOUT_MS}`);
+      await client.query(`${SET_SEARCH_PATH}; SET statement_timeout = ${TIMEOUT_MS}`);
     },
   });
   // The running query already fails with the error. Without a listener, the error would also end the process.
@@ -101,17 +99,17 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
     readUnsealedSeconds,
 
     async ping() {
-      const timeout = new AbortController();
+      const timeoutController = new AbortController();
       try {
         return await Promise.race([
           pool.query('SELECT 1').then(
             () => true,
             () => false,
           ),
-          sleep(TIMEOUT_MS, false, { signal: timeout.signal }),
+          sleep(TIMEOUT_MS, false, { signal: timeoutController.signal }),
         ]);
       } finally {
-        timeout.abort();
+        timeoutController.abort();
       }
     },
 
@@ -129,10 +127,13 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
         };
       }),
 
-    readCondition: (now) =>
-      withStoreError('reading the condition of the database', async () => {
-        const { rows } = await pool.query(SELECT_CONDITION, [new Date(now.getTime() - OVERDUE_MS), now]);
-        return conditionRowsSchema.parse(rows)[0];
+    readHealthFigures: (now) =>
+      withStoreError('reading health figures', async () => {
+        const { rows } = await pool.query(SELECT_HEALTH_FIGURES, [
+          new Date(now.getTime() - OVERDUE_AFTER_MS),
+          now,
+        ]);
+        return healthFigureRowsSchema.parse(rows)[0];
       }),
 
     close: () => pool.end(),

@@ -9,7 +9,7 @@ import {
 import { approvalSignatureSchema } from '../approvals/signing/approval.ts';
 import { hashJson } from '../lib/canonical-json.ts';
 import { messagePlaceSchema } from '../outbox/notifications.ts';
-import { buildPlanKey } from './changes.ts';
+import { buildPlanNotificationKey } from './changes.ts';
 import { optional, optionalText } from './columns.ts';
 import { Prisma, type Transaction } from './database.ts';
 import { nextPolicySchema, toStorableRules } from './policy-rows.ts';
@@ -30,15 +30,13 @@ async function toStorablePayload(
 ): Promise<Prisma.InputJsonValue> {
   const { payload } = proposal;
   if ('names' in payload) return toStorableNameChanges(payload);
-  const storable = 'rules' in payload ? { ...payload, ...toStorablePolicy(payload) } : payload;
+  const storable =
+    'rules' in payload
+      ? { ...payload, before: toStorableRules(payload.before), rules: toStorableRules(payload.rules) }
+      : payload;
   // Drops undefined members.
   return z.json().parse(JSON.parse(JSON.stringify(storable))) ?? {};
 }
-
-const toStorablePolicy = ({ before, rules }: Extract<NewProposal['payload'], { rules: unknown }>) => ({
-  before: toStorableRules(before),
-  rules: toStorableRules(rules),
-});
 
 const commonColumnsSchema = z
   .object({
@@ -85,8 +83,8 @@ export async function addProposal(tx: Transaction, teamId: string, proposal: New
   const payload = await toStorablePayload(proposal);
   const openFilter = buildOpenProposalFilter(teamId, [kind], proposedAt);
   const where = { ...openFilter, proposedBy: proposer, payload: { equals: payload } };
-  const existing = await tx.proposal.findFirst({ where });
-  if (existing !== null) return readProposal(existing, proposedAt);
+  const existingRow = await tx.proposal.findFirst({ where });
+  if (existingRow !== null) return readProposal(existingRow, proposedAt);
   if (subject !== undefined) await withdrawOpenProposals(tx, teamId, { kind, subject }, proposer, proposedAt);
   const row = await tx.proposal.create({
     data: {
@@ -94,7 +92,7 @@ export async function addProposal(tx: Transaction, teamId: string, proposal: New
       ...{ subject: subject ?? null, proposedBy: proposer, expiresAt: expiresAt ?? null },
     },
   });
-  const planKey = buildPlanKey(teamId, 'proposal', id);
+  const planKey = buildPlanNotificationKey(teamId, 'proposal', id);
   await tx.notification.create({ data: { ...planKey, version: 1, dueAt: proposedAt } });
   return readProposal(row, proposedAt);
 }
@@ -108,11 +106,14 @@ export async function withdrawOpenProposals(
 ): Promise<void> {
   const where = { ...buildOpenProposalFilter(teamId, [selection.kind], endedAt), ...selection };
   for (const { id, version } of await tx.proposal.findMany({ where, select: { id: true, version: true } }))
-    await changeProposal(tx, teamId, { id, version }, { state: 'withdrawn', endedBy, endedAt }, endedAt);
+    await changeOpenProposal(tx, teamId, { id, version }, { state: 'withdrawn', endedBy, endedAt }, endedAt);
 }
 
-/** Changes an open proposal by compare-and-swap, and requests an update of its messages. */
-export async function changeProposal(
+/**
+ * Changes an open proposal, and requests an update of its messages.
+ * @returns false if the proposal has changed or ended
+ */
+export async function changeOpenProposal(
   tx: Transaction,
   teamId: string,
   { id, version }: Pick<Proposal, 'id' | 'version'>,
@@ -125,7 +126,7 @@ export async function changeProposal(
   });
   if (count === 0) return false;
   await tx.notification.updateMany({
-    where: buildPlanKey(teamId, 'proposal', id),
+    where: buildPlanNotificationKey(teamId, 'proposal', id),
     data: { version: { increment: 1 }, dueAt: changedAt },
   });
   return true;

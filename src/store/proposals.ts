@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import type { ValidConfirmation } from '../approvals/proposals/decide-confirmation.ts';
 import type { ApplyOutcome, ProposalStore } from '../approvals/proposals/ports.ts';
-import type { Obstacle, Proposal, ProposalOf, ProposedChange } from '../approvals/proposals/proposal.ts';
+import type {
+  Proposal,
+  ProposalObstacle,
+  ProposalOf,
+  ProposedChange,
+} from '../approvals/proposals/proposal.ts';
 import type { SignedCharter } from '../approvals/signing/ports.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import { type ChangeAuthor, createRunStatement } from './changes.ts';
@@ -9,9 +14,9 @@ import { type Database, type Transaction, withStoreError, wrapStore } from './da
 import { applyPolicy } from './policies.ts';
 import { applyNameChanges, rebaseNameChanges } from './portfolio.ts';
 import { applyPrices, rebasePrices } from './prices.ts';
-import { addProposal, buildOpenProposalFilter, changeProposal, readProposal } from './proposal-rows.ts';
+import { addProposal, buildOpenProposalFilter, changeOpenProposal, readProposal } from './proposal-rows.ts';
 import { applySettings, rebaseSettings, type SavedSettingsFormatter } from './settings.ts';
-import { isNextCharter, writeCharter } from './signing.ts';
+import { lockAndCheckNextCharter, writeCharter } from './signing.ts';
 
 export interface ProposalStoreOptions {
   readonly teamId: string;
@@ -21,7 +26,7 @@ export interface ProposalStoreOptions {
 }
 
 class RollbackError extends Error {
-  readonly reason: Obstacle | 'conflict';
+  readonly reason: ProposalObstacle | 'conflict';
   constructor(reason: RollbackError['reason']) {
     super(reason);
     this.reason = reason;
@@ -58,7 +63,7 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
 
     addConfirmation: ({ proposal }, at) =>
       prisma.$transaction((tx) =>
-        changeProposal(tx, teamId, proposal, { confirmations: toStorableConfirmations(proposal) }, at),
+        changeOpenProposal(tx, teamId, proposal, { confirmations: toStorableConfirmations(proposal) }, at),
       ),
 
     apply: async (confirmation, at, charter) => {
@@ -74,7 +79,7 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
 
     withdraw: (proposal, by, at) =>
       prisma.$transaction((tx) =>
-        changeProposal(tx, teamId, proposal, { state: 'withdrawn', endedBy: by, endedAt: at }, at),
+        changeOpenProposal(tx, teamId, proposal, { state: 'withdrawn', endedBy: by, endedAt: at }, at),
       ),
   });
 }
@@ -87,14 +92,14 @@ async function applyConfirmedProposal(
   charter: SignedCharter | undefined,
 ): Promise<ApplyOutcome> {
   const { teamId } = options;
-  if (charter !== undefined && !(await isNextCharter(tx, teamId, charter)))
+  if (charter !== undefined && !(await lockAndCheckNextCharter(tx, teamId, charter)))
     return { kind: 'changed', current: proposal };
   const outcome = await applyChange(tx, options, proposal, { by: proposal.proposer, confirmedBy: by, at });
   if (outcome !== 'applied' && outcome !== 'changed') throw new RollbackError(outcome);
   const state = outcome === 'applied' ? 'confirmed' : 'superseded';
   const confirmations = toStorableConfirmations(proposal);
   const columns = { state, endedBy: by, endedAt: at, confirmations } as const;
-  if (!(await changeProposal(tx, teamId, proposal, columns, at))) throw new RollbackError('conflict');
+  if (!(await changeOpenProposal(tx, teamId, proposal, columns, at))) throw new RollbackError('conflict');
   if (outcome === 'changed')
     return { kind: 'changed', current: await proposeAgain(tx, options, proposal, at) };
   if (charter !== undefined) await writeCharter(tx, teamId, charter, at);
@@ -123,13 +128,13 @@ function toStorableConfirmations({ confirmations }: Proposal) {
   return z.json().parse(JSON.parse(JSON.stringify(confirmations))) ?? [];
 }
 
-/** Applies the loaded payload, which people have decided on, even if the row has changed since. */
+/** Applies the payload that people decided on, even if the row has changed since it was loaded. */
 function applyChange(
   tx: Transaction,
   { teamId, formatSavedSettings, canSign }: ProposalStoreOptions,
   proposal: Proposal,
   author: Required<ChangeAuthor>,
-): Promise<'applied' | 'changed' | Obstacle> {
+): Promise<'applied' | 'changed' | ProposalObstacle> {
   switch (proposal.kind) {
     case 'settings':
       return applySettings(tx, formatSavedSettings, proposal.payload, author);
@@ -171,17 +176,17 @@ async function rebaseChange(
   }
 }
 
-/** For this long after a proposal ended, messages about it can still be updated. */
+/** Messages about a proposal can be updated for this long after the proposal has ended. */
 const RETENTION_MS = 7 * DAY_MS;
 
 /**
  * Deletes proposals that ended or expired at least a week ago.
- * @returns the number deleted
+ * @returns the number of deleted proposals
  */
 export function purgeProposals({ prisma }: Database, now: Date): Promise<number> {
-  const cutoff = { lte: new Date(now.getTime() - RETENTION_MS) };
+  const cutoffFilter = { lte: new Date(now.getTime() - RETENTION_MS) };
   return withStoreError('deleting old proposals', async () => {
-    const where = { OR: [{ endedAt: cutoff }, { expiresAt: cutoff }] };
+    const where = { OR: [{ endedAt: cutoffFilter }, { expiresAt: cutoffFilter }] };
     return (await prisma.proposal.deleteMany({ where })).count;
   });
 }

@@ -24,11 +24,11 @@ import { upsertPlans } from './notifications.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /*
- * SQL for reminders that Prisma can't express: finding due names in a very long list, and claiming many reminders at
- * once.
+ * Reminder queries that Prisma can't express: finding due names in a very long list, and claiming many
+ * reminders at once.
  */
 
-/** One more than a digest shows, so that the same query tells whether there are more. */
+/** One row more than a digest shows, to detect whether there are more. */
 export const PAGE_SIZE = 1_001;
 const WEEK_SECONDS = 7 * 86_400;
 
@@ -61,7 +61,7 @@ const candidateColumns = {
   expiresAt: EXPIRES_AT,
   expirySource: Prisma.sql`COALESCE(d.expiry_source, 'rdap')`,
 };
-/** Rows of {@link selectDeletedCandidates}, with everything that the plan and the digest need. */
+/** Rows of {@link selectDeletedCandidates}. */
 export const candidateRow = defineRow(candidateSchema, 'd.', candidateColumns);
 /** Rows of {@link selectCandidates}. */
 export const candidateRowsSchema = z.array(candidateSchema.extend({ range: z.number() }));
@@ -75,14 +75,14 @@ export function toReminder(row: z.infer<typeof candidateSchema>): WatchedReminde
   return { ...reminder, source, remindedThresholds: [remindedThreshold], owner, channel, lapse };
 }
 
-/** Where a scan of possibly due names continues: in a range, after `afterName` on its first date. */
+/** Where a scan for due names continues: in a range of expiry dates, after `afterName` on its first date. */
 export interface CandidateCursor extends CandidateRange {
   readonly afterName: string;
 }
 
 /**
- * Selects names that may be due. The SQL is the same for any number of ranges. The outer query sorts only by range, so
- * that rows are returned as they are found, in the order of the inner query.
+ * Selects names that may be due. The SQL is the same for any number of ranges. The outer query sorts only by
+ * range, so that rows are returned as they are found, in the order of the inner query.
  */
 export function selectCandidates(cursors: readonly CandidateCursor[]): Statement {
   return Prisma.sql`
@@ -108,11 +108,11 @@ export function selectDeletedCandidates(since: Date, afterName: string): Stateme
       ORDER BY d.name LIMIT ${PAGE_SIZE}`;
 }
 
-/** Selects renewals that the registry doesn't show. Each is reported at most once a week, counted from the renewal. */
-export function selectUnconfirmedRenewals(before: Date, now: Date, limit: number): Statement {
+/** Selects renewals that the registry doesn't show. A renewal is reported at most once a week. */
+export function selectUnconfirmedRenewals(renewedBefore: Date, now: Date, limit: number): Statement {
   return Prisma.sql`
       SELECT ${domainRow.columns} FROM domains d
-      WHERE d.renewed_at < ${before}::timestamptz AND d.doubt ->> 'code' = ${RENEWAL_NOT_SHOWN}
+      WHERE d.renewed_at < ${renewedBefore}::timestamptz AND d.doubt ->> 'code' = ${RENEWAL_NOT_SHOWN}
         AND d.lapse_confirmed_at IS NULL AND NOT EXISTS (
           SELECT FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}
             AND r.threshold = ${MIN_DISPUTE_THRESHOLD} + floor(extract(epoch FROM ${now}::timestamptz - d.renewed_at) / ${WEEK_SECONDS}))
@@ -120,17 +120,17 @@ export function selectUnconfirmedRenewals(before: Date, now: Date, limit: number
 }
 
 /**
- * Whether the reminder `r` was posted in the digest, or belongs to an owner's messages of one day, whose subject
- * contains a space (`U… 2026-11-27`).
+ * Whether the reminder `r` was posted in the digest, or belongs to an owner's messages for one day. Their
+ * purpose is a subject that contains a space (`U… 2026-11-27`).
  */
-function isHandled(teamId: string, purpose: Prisma.Sql): Prisma.Sql {
+function isPostedOrOwnerReminder(teamId: string, purpose: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(${purpose} LIKE '% %' OR EXISTS (
     SELECT FROM notifications n WHERE n.team_id = ${teamId} AND n.subject_kind = 'digest' AND n.subject_id = r.digest_id
       AND n.purpose = ${purpose} AND n.ts IS NOT NULL))`;
 }
 
-/** Whether the reminder `r` is one of `keys`; always true if undefined. */
-function isOneOf(keys: readonly ReminderKey[] | undefined): Prisma.Sql {
+/** Whether the reminder `r` is one of `keys`; always true if `keys` is undefined. */
+function isOneOfKeys(keys: readonly ReminderKey[] | undefined): Prisma.Sql {
   return keys === undefined
     ? Prisma.sql`true`
     : Prisma.sql`(r.name, r.expires_at, r.threshold) IN (SELECT * FROM ${unnestKeys(keys)})`;
@@ -143,8 +143,9 @@ function unnestKeys(keys: readonly ReminderKey[]): Prisma.Sql {
 }
 
 /**
- * Opens the digest of a scheduled time, unless it or a later one exists, and deletes earlier ones without messages. The
- * very first digest is created as done. Digests in the future are ignored, because the clock may have been set back.
+ * Opens the digest for a scheduled time (its id), unless that digest or a later one exists. Deletes earlier
+ * digests without messages. The very first digest is created as done. Digests with future times are ignored,
+ * because the clock may have been set back.
  */
 export function insertDigest(teamId: string, digestId: string, now: Date): Prisma.Sql {
   return Prisma.sql`
@@ -169,9 +170,9 @@ const idRowsSchema = z.array(z.object({ id: z.string() }));
 const claimedRowsSchema = z.array(z.object({ name: z.string() }));
 
 /**
- * Claims reminders for an open digest, unless another digest has claimed them. Increases the version of the digest's
- * plan, so that another process that is working on it checks it again.
- * @returns the number claimed
+ * Claims reminders for an open digest, unless another digest has claimed them. Increases the version of the
+ * digest's plan, so that a process that is already working on the plan checks it again.
+ * @returns the number of claimed reminders
  */
 export async function claimReminders(
   run: RunStatement,
@@ -192,32 +193,37 @@ export async function claimReminders(
   }));
   const onConflict = Prisma.sql`ON CONFLICT DO NOTHING RETURNING name`;
   const claimedRows = claimedRowsSchema.parse(await insertRows(run, 'reminders', rows, onConflict));
-  const names = new Set(claimedRows.map(({ name }) => name));
+  const claimedNames = new Set(claimedRows.map(({ name }) => name));
   await run(Prisma.sql`
     UPDATE domains d SET reminded_threshold = LEAST(d.reminded_threshold, (
       SELECT min(r.threshold) FROM reminders r
       WHERE r.digest_id = ${digestId} AND r.name = d.name AND r.expires_at = ${EXPIRY_DAY}))
-    WHERE d.name = ANY(${[...names]}::text[])`);
-  const ownerClaims = claims.filter(({ name, purpose }) => purpose !== '' && names.has(name));
+    WHERE d.name = ANY(${[...claimedNames]}::text[])`);
+  const ownerClaims = claims.filter(({ name, purpose }) => purpose !== '' && claimedNames.has(name));
   await run(
-    upsertAllPlans(teamId, 'owner_question', new Set(ownerClaims.map(({ purpose }) => purpose)), now),
+    upsertPlansForSubjects(teamId, 'owner_question', new Set(ownerClaims.map(({ purpose }) => purpose)), now),
   );
-  const lastReminders = claims.flatMap(({ name, expiry, lastReminderPhase }): readonly WebhookEvent[] =>
-    lastReminderPhase === undefined || !names.has(name)
+  const lastReminderEvents = claims.flatMap(({ name, expiry, lastReminderPhase }): readonly WebhookEvent[] =>
+    lastReminderPhase === undefined || !claimedNames.has(name)
       ? []
       : [{ type: 'reminder.last', at: now, data: { name, code: lastReminderPhase, expires: expiry } }],
   );
-  await queueWebhooks(run, lastReminders, teamId);
+  await queueWebhooks(run, lastReminderEvents, teamId);
   return claimedRows.length;
 }
 
-function upsertAllPlans(teamId: string, kind: SubjectKind, ids: ReadonlySet<string>, now: Date): Prisma.Sql {
+function upsertPlansForSubjects(
+  teamId: string,
+  kind: SubjectKind,
+  ids: ReadonlySet<string>,
+  now: Date,
+): Prisma.Sql {
   return upsertPlans(Prisma.sql`
     SELECT ${teamId} AS team_id, ${kind} AS subject_kind, unnest(${[...ids]}::text[]) AS subject_id,
       ${now}::timestamptz AS due_at`);
 }
 
-const plannedRow = defineRow(
+const plannedReminderRow = defineRow(
   candidateSchema.extend({
     day: z.date(),
     threshold: z.number(),
@@ -244,7 +250,7 @@ const plannedRow = defineRow(
 
 /** Reads rows of {@link selectPlannedReminders} and {@link selectOwnerReminders}. */
 export function readPlannedReminders(rows: unknown): PlannedReminder[] {
-  return plannedRow
+  return plannedReminderRow
     .read(rows)
     .map(
       ({ day, threshold, destination, purpose, isCopy, undelivered, digestId, claimedAt, ...reminder }) => ({
@@ -256,18 +262,18 @@ export function readPlannedReminders(rows: unknown): PlannedReminder[] {
     );
 }
 
-/** The columns of {@link plannedRow}, except those of the name. */
+/** Selects the columns of planned reminders that come from `reminders`, not from `domains`. */
 const SELECT_REMINDERS = Prisma.sql`SELECT name, expires_at AS day, threshold, digest_id, claimed_at, destination, purpose,
   false AS "isCopy", undelivered FROM reminders`;
 
-/** Selects the reminders in an owner's messages of one day. */
+/** Selects the reminders in an owner's messages for one day. */
 export function selectOwnerReminders(subject: string): Prisma.Sql {
   return Prisma.sql`
-    SELECT ${plannedRow.columns} FROM (${SELECT_REMINDERS} WHERE purpose = ${subject}) r
+    SELECT ${plannedReminderRow.columns} FROM (${SELECT_REMINDERS} WHERE purpose = ${subject}) r
     JOIN domains d ON d.name = r.name AND ${EXPIRES_AT} IS NOT NULL AND d.lapse_confirmed_at IS NULL`;
 }
 
-/** Moves an owner's reminders of one day to the reminder channel, unless their copies are there. */
+/** Moves an owner's reminders for one day to the reminder channel, unless their copies are already there. */
 export async function redirectOwnerReminders(
   run: RunStatement,
   teamId: string,
@@ -278,12 +284,14 @@ export async function redirectOwnerReminders(
     UPDATE reminders SET destination = '', purpose = COALESCE(copy_purpose, ''), copy_purpose = NULL,
       undelivered = destination
     WHERE purpose = ${subject} RETURNING digest_id AS id`);
-  await run(upsertAllPlans(teamId, 'digest', new Set(idRowsSchema.parse(rows).map(({ id }) => id)), now));
+  await run(
+    upsertPlansForSubjects(teamId, 'digest', new Set(idRowsSchema.parse(rows).map(({ id }) => id)), now),
+  );
 }
 
 /**
- * Selects a digest's claimed but unposted reminders, and copies of owners' reminders for the reminder channel.
- * @param purpose only reminders for this message; undefined: all
+ * Selects a digest's unposted reminders, and copies of owners' reminders for the reminder channel.
+ * @param purpose selects only the reminders for this message; undefined: all
  */
 export function selectPlannedReminders(
   teamId: string,
@@ -291,15 +299,15 @@ export function selectPlannedReminders(
   purpose: string | undefined,
 ): Prisma.Sql {
   return Prisma.sql`
-    SELECT ${plannedRow.columns}
+    SELECT ${plannedReminderRow.columns}
     FROM (
       ${SELECT_REMINDERS} WHERE digest_id = ${digestId}
       UNION ALL
       SELECT name, expires_at, threshold, digest_id, claimed_at, '', copy_purpose, true, undelivered
-      FROM reminders r WHERE digest_id = ${digestId} AND copy_purpose IS NOT NULL AND ${isHandled(teamId, Prisma.sql`r.purpose`)}
+      FROM reminders r WHERE digest_id = ${digestId} AND copy_purpose IS NOT NULL AND ${isPostedOrOwnerReminder(teamId, Prisma.sql`r.purpose`)}
     ) r
     JOIN domains d ON d.name = r.name AND ${EXPIRES_AT} IS NOT NULL AND d.lapse_confirmed_at IS NULL
-    WHERE r.purpose = COALESCE(${purpose ?? null}::text, r.purpose) AND NOT ${isHandled(teamId, Prisma.sql`r.purpose`)}`;
+    WHERE r.purpose = COALESCE(${purpose ?? null}::text, r.purpose) AND NOT ${isPostedOrOwnerReminder(teamId, Prisma.sql`r.purpose`)}`;
 }
 
 /** Assigns reminders of a digest, or their copies, to a message, unless they already have one. */
@@ -317,28 +325,28 @@ export function assignReminders(
       AND CASE WHEN a.is_copy THEN r.copy_purpose ELSE r.purpose END = ''`;
 }
 
-/** Moves reminders to the reminder channel if Slack refused them in their own channel. */
+/** Moves unposted reminders to the reminder channel after Slack rejected a message to their destination. */
 export function redirectReminders(teamId: string, digestId: string, destination: Destination): Prisma.Sql {
   return Prisma.sql`
     UPDATE reminders r SET destination = '', purpose = '', copy_purpose = NULL, undelivered = destination
-    WHERE digest_id = ${digestId} AND destination = ${destination} AND NOT ${isHandled(teamId, Prisma.sql`r.purpose`)}`;
+    WHERE digest_id = ${digestId} AND destination = ${destination} AND NOT ${isPostedOrOwnerReminder(teamId, Prisma.sql`r.purpose`)}`;
 }
 
-/** Releases reminders of a digest that weren't posted (all, or `keys`), and cancels copies that weren't posted. */
+/** Releases unposted reminders of a digest (all, or those in `keys`), and cancels unposted copies. */
 export function releaseReminders(
   teamId: string,
   digestId: string,
   keys: readonly ReminderKey[] | undefined,
 ): Prisma.Sql {
-  const wasPosted = isHandled(teamId, Prisma.sql`r.purpose`);
+  const wasPosted = isPostedOrOwnerReminder(teamId, Prisma.sql`r.purpose`);
   return Prisma.sql`
     WITH released AS (
-      DELETE FROM reminders r WHERE digest_id = ${digestId} AND ${isOneOf(keys)} AND NOT ${wasPosted}
+      DELETE FROM reminders r WHERE digest_id = ${digestId} AND ${isOneOfKeys(keys)} AND NOT ${wasPosted}
       RETURNING name, expires_at, threshold
     ), canceled_copies AS (
       UPDATE reminders r SET copy_purpose = NULL
-      WHERE digest_id = ${digestId} AND ${isOneOf(keys)} AND ${wasPosted}
-        AND NOT ${isHandled(teamId, Prisma.sql`r.copy_purpose`)}
+      WHERE digest_id = ${digestId} AND ${isOneOfKeys(keys)} AND ${wasPosted}
+        AND NOT ${isPostedOrOwnerReminder(teamId, Prisma.sql`r.copy_purpose`)}
     )
     UPDATE domains d SET reminded_threshold = COALESCE(
       (SELECT min(r.threshold) FROM reminders r
@@ -348,7 +356,7 @@ export function releaseReminders(
     FROM released WHERE d.name = released.name`;
 }
 
-/** Selects names that expire within the range, if the owner wasn't asked about the expiry and nobody has answered. */
+/** Selects names that expire in the range, if their owner wasn't asked about it and nobody has answered. */
 export function selectUnaskedNames(teamId: string, day: string, from: Date, until: Date): Statement {
   return Prisma.sql`
     SELECT ${domainRow.columns} FROM domains d
@@ -365,28 +373,30 @@ export function selectUnaskedNames(teamId: string, day: string, from: Date, unti
     ORDER BY d.expires_at, d.name`;
 }
 
-/** Queues one day's message. Locks names in alphabetical order, as elsewhere, to avoid deadlocks. */
+/** Queues an owner's message for one day. Locks names in alphabetical order to avoid deadlocks. */
 export async function queueOwnerQuestion(
   run: RunStatement,
   teamId: string,
-  { owner, subject, names, at }: NewQuestions,
+  { owner, subject, expiryDays, askedAt }: NewQuestions,
 ): Promise<void> {
   const planKey = { teamId, subjectKind: 'owner_question', subjectId: subject, purpose: 'plan' };
   const rows = await insertRows(
     run,
     'notifications',
-    [{ ...planKey, version: 1, dueAt: at }],
+    [{ ...planKey, version: 1, dueAt: askedAt }],
     Prisma.sql`ON CONFLICT DO NOTHING RETURNING subject_id AS id`,
   );
   if (idRowsSchema.parse(rows).length === 0) return;
-  const questions = [...names.values()].map((expiry) => JSON.stringify({ owner, expiry, at, subject }));
+  const questions = [...expiryDays.values()].map((expiry) =>
+    JSON.stringify({ owner, expiry, at: askedAt, subject }),
+  );
   await run(Prisma.sql`
     WITH owned AS (
-      SELECT name FROM domains WHERE name = ANY(${[...names.keys()]}::text[]) AND owner_id = ${owner}
+      SELECT name FROM domains WHERE name = ANY(${[...expiryDays.keys()]}::text[]) AND owner_id = ${owner}
         AND owner_left_at IS NULL AND lapse_confirmed_at IS NULL
       ORDER BY name FOR UPDATE)
     UPDATE domains d SET question = asked.question::jsonb
-    FROM owned JOIN unnest(${[...names.keys()]}::text[], ${questions}::text[]) AS asked (name, question) USING (name)
+    FROM owned JOIN unnest(${[...expiryDays.keys()]}::text[], ${questions}::text[]) AS asked (name, question) USING (name)
     WHERE d.name = owned.name`);
 }
 

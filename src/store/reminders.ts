@@ -29,7 +29,7 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
   const runQuery = (query: Statement): Promise<unknown> =>
     withStoreError('looking for names that are due', () => run(query));
 
-  const findLatestDigest = async (where: Prisma.NotificationWhereInput): Promise<string | undefined> => {
+  const findLatestDigestId = async (where: Prisma.NotificationWhereInput): Promise<string | undefined> => {
     const row = await prisma.notification.findFirst({
       where: { teamId, subjectKind: 'digest', ...where },
       orderBy: { subjectId: 'desc' },
@@ -49,9 +49,9 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
         yield rows.map(toReminder);
         const lastRow = rows.at(-1);
         if (lastRow === undefined || rows.length < PAGE_SIZE) return;
-        const [cursor, ...remaining] = cursors.slice(lastRow.range - 1);
+        const [cursor, ...remainingCursors] = cursors.slice(lastRow.range - 1);
         if (cursor === undefined) return;
-        cursors = [{ ...cursor, from: lastRow.expiresAt, afterName: lastRow.name }, ...remaining];
+        cursors = [{ ...cursor, from: lastRow.expiresAt, afterName: lastRow.name }, ...remainingCursors];
       }
     },
 
@@ -66,8 +66,8 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
     },
 
     ...wrapStore<Omit<ReminderStore, 'streamCandidates' | 'streamDeletedCandidates'>>('reminders', {
-      listUnconfirmedRenewals: async (before, now, limit) =>
-        readDomains(await run(selectUnconfirmedRenewals(before, now, limit))),
+      listUnconfirmedRenewals: async (renewedBefore, now, limit) =>
+        readDomains(await run(selectUnconfirmedRenewals(renewedBefore, now, limit))),
 
       openDigest: (digestId, now) => runWithoutResult(insertDigest(teamId, digestId, now)),
 
@@ -75,24 +75,22 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
         claims.length === 0 ? 0 : transaction((tx) => claimReminders(tx, teamId, digestId, claims, now)),
 
       findLastClaimTime: async (digestId) => {
-        const { _max: latest } = await prisma.reminder.aggregate({
-          where: { digestId },
-          _max: { claimedAt: true },
-        });
-        return latest.claimedAt ?? undefined;
+        const { _max } = await prisma.reminder.aggregate({ where: { digestId }, _max: { claimedAt: true } });
+        return _max.claimedAt ?? undefined;
       },
 
-      listPlanned: async (digestId, purpose) =>
+      listPlannedReminders: async (digestId, purpose) =>
         readPlannedReminders(await run(selectPlannedReminders(teamId, digestId, purpose))),
 
       assign: (digestId, purpose, reminders) =>
         runWithoutResult(assignReminders(digestId, purpose, reminders)),
 
-      redirect: (digestId, destination) => runWithoutResult(redirectReminders(teamId, digestId, destination)),
+      redirectReminders: (digestId, destination) =>
+        runWithoutResult(redirectReminders(teamId, digestId, destination)),
 
       releaseClaims: (digestId, keys) => runWithoutResult(releaseReminders(teamId, digestId, keys)),
 
-      isComplete: async (digestId) => {
+      isDigestComplete: async (digestId) => {
         const planFilter = { teamId, subjectKind: 'digest', purpose: 'plan' };
         const where = { ...planFilter, subjectId: { gte: digestId }, dueAt: null };
         return (await prisma.notification.count({ where })) > 0;
@@ -103,9 +101,11 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
       redirectOwnerReminders: (subject, now) =>
         transaction((tx) => redirectOwnerReminders(tx, teamId, subject, now)),
 
-      findPrevious: (digestId) => findLatestDigest({ purpose: 'plan', subjectId: { lt: digestId } }),
+      findPreviousDigestId: (digestId) =>
+        findLatestDigestId({ purpose: 'plan', subjectId: { lt: digestId } }),
 
-      findLatestWithChart: () => findLatestDigest({ purpose: MONTHS_CHART_PURPOSE, ts: { not: null } }),
+      findLatestDigestIdWithChart: () =>
+        findLatestDigestId({ purpose: MONTHS_CHART_PURPOSE, ts: { not: null } }),
 
       listReminderKeys: async (digestId, destination) => {
         const copyFilter = destination === DEFAULT_DESTINATION ? [{ copyPurpose: { not: null } }] : [];
@@ -118,12 +118,12 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
         }));
       },
 
-      listUnasked: async (day, from, until) =>
+      listUnaskedNames: async (day, from, until) =>
         readDomains(await run(selectUnaskedNames(teamId, day, from, until))),
 
       queueQuestions: (questions) => transaction((tx) => queueOwnerQuestion(tx, teamId, questions)),
 
-      loadQuestions: async (subject) => readDomains(await run(selectAskedNames(subject))),
+      loadAskedNames: async (subject) => readDomains(await run(selectAskedNames(subject))),
     }),
   };
 }

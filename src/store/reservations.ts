@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import {
   BUDGET_SPANS,
-  type Budget,
   type BudgetStatus,
   computeShares,
   findBudgetOverruns,
@@ -13,12 +12,12 @@ import { defineRow } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 
 /*
- * Reservations in budgets. The last approval of an order reserves an amount for each name. Whether it was spent is read
- * from the order's item, so booking and releasing an amount need no writes.
+ * Reservations in budgets. The last approval of an order reserves an amount for each name. The state of the
+ * order's item shows whether the amount was spent, so booking and releasing an amount need no writes.
  */
 
 /** Columns of budgets (alias `b`), with the sums of their reservations (alias `t`). */
-const statusRow = defineRow(
+const budgetStatusRow = defineRow(
   z.object({
     id: z.string(),
     tag: z.string(),
@@ -36,22 +35,12 @@ const statusRow = defineRow(
   },
 );
 
-const statusRowsSchema = z.tuple([
+const statusesAndTagsRowsSchema = z.tuple([
   z.object({
-    statuses: z.array(statusRow.schema),
+    statuses: z.array(budgetStatusRow.schema),
     tags: z.record(z.string(), z.array(z.string()).nullable()),
   }),
 ]);
-
-function toBudget({
-  id,
-  tag,
-  span,
-  amountMinor: minor,
-  currency,
-}: Omit<z.output<typeof statusRow.schema>, 'booked' | 'reserved'>): Budget {
-  return { id, tag: tag === '' ? undefined : tag, span, amount: { currency, minor } };
-}
 
 /** An outcome that arrived after its item had ended. The money may have been spent. */
 const LATE_OUTCOME = Prisma.sql`COALESCE(i.result->>'lateOutcome', '')`;
@@ -61,11 +50,11 @@ export const IS_RELEASED = Prisma.sql`(${LATE_OUTCOME} NOT IN ('SUCCEEDED', 'UNK
   OR EXISTS (SELECT FROM orders o WHERE o.id = r.order_id AND o.state IN ('DENIED', 'EXPIRED', 'CANCELLED'))))`;
 
 /**
- * Selects all budgets of a team with their status in the month and year of a day. Reservations are read once for all
- * budgets, as far back as any budget reaches. They are added up by currency, tags and month before they are compared
- * with budgets.
+ * Selects all budgets of a team with their status in the month and year of a day. Reservations are read once
+ * for all budgets, as far back as any budget reaches. They are added up by currency, tags and month before
+ * they are compared with budgets.
  */
-function selectStatuses(teamId: string, { day, excludedOrderId }: StatusesQuery): Prisma.Sql {
+function selectBudgetStatuses(teamId: string, { day, excludedOrderId }: BudgetStatusQuery): Prisma.Sql {
   const date = Prisma.sql`${day}::date`;
   return Prisma.sql`
     WITH taken AS MATERIALIZED (
@@ -78,14 +67,14 @@ function selectStatuses(teamId: string, { day, excludedOrderId }: StatusesQuery)
         AND NOT (r.order_id = ${excludedOrderId ?? ''} AND i.state IN ('WAITING', 'SENT'))
       GROUP BY 1, 2, 3
     )
-    SELECT ${statusRow.columns}
+    SELECT ${budgetStatusRow.columns}
     FROM budgets b LEFT JOIN taken t
       ON t.currency = b.currency AND (b.tag = '' OR b.tag = ANY(t.tags)) AND (b.span = 'year' OR t.is_this_month)
     WHERE b.team_id = ${teamId}
     GROUP BY b.id ORDER BY b.tag, b.span`;
 }
 
-interface StatusesQuery {
+interface BudgetStatusQuery {
   readonly day: string;
   /** Reservations for this order's unsent items are left out. */
   readonly excludedOrderId?: string | undefined;
@@ -96,29 +85,32 @@ interface StatusesQuery {
 export async function readBudgetStatuses(
   run: RunStatement,
   teamId: string,
-  query: StatusesQuery,
+  query: BudgetStatusQuery,
 ): Promise<{
   readonly statuses: readonly BudgetStatus[];
   readonly tags: ReadonlyMap<string, readonly string[]>;
 }> {
   const { hosts = [], day } = query;
-  const [{ statuses, tags }] = statusRowsSchema.parse(
+  const [{ statuses, tags }] = statusesAndTagsRowsSchema.parse(
     await run(Prisma.sql`
-      SELECT (SELECT coalesce(json_agg(s), '[]') FROM (${selectStatuses(teamId, query)}) s) AS statuses,
+      SELECT (SELECT coalesce(json_agg(s), '[]') FROM (${selectBudgetStatuses(teamId, query)}) s) AS statuses,
         (SELECT coalesce(json_object_agg(name, tags), '{}') FROM domains WHERE name = ANY(${[...hosts]})) AS tags`),
   );
   return {
-    statuses: statuses.map(({ booked, reserved, ...budget }) => ({
-      ...{ budget: toBudget(budget), booked, reserved, period: getPeriod(budget.span, day) },
+    statuses: statuses.map(({ id, tag, span, amountMinor: minor, currency, booked, reserved }) => ({
+      budget: { id, tag: tag === '' ? undefined : tag, span, amount: { currency, minor } },
+      booked,
+      reserved,
+      period: getPeriod(span, day),
     })),
     tags: new Map(hosts.map((host) => [host, tags[host] ?? []])),
   };
 }
 
 /**
- * Locks the budgets until the transaction ends, so concurrent approvals wait and then see what was reserved here.
- * @param excludedOrderId the order itself if it continues, because its unsent items are reserved again
- * @returns whether the budgets cover the order
+ * Locks the budgets until the transaction ends. Concurrent approvals wait, and then see its reservations.
+ * @param excludedOrderId the order, if it is resumed: its unsent items are reserved again
+ * @returns whether the budgets cover the order, or any excess was approved
  */
 export async function lockAndCheckBudgets(
   run: RunStatement,

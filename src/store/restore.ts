@@ -5,15 +5,21 @@ import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { z } from 'zod';
 import { readTables } from './backup.ts';
-import { BackupFileError, BackupReader, buildCopy, type Manifest, quoteName } from './backup-file.ts';
+import {
+  BackupFileError,
+  type BackupManifest,
+  BackupReader,
+  buildCopyStatement,
+  quoteIdentifier,
+} from './backup-file.ts';
 import { openDatabase } from './database.ts';
-import { createLedgerStore, listTeamsWithLedgers } from './ledger.ts';
+import { createLedgerStore, listLedgerTeamIds } from './ledger.ts';
 import { migrate } from './migrate.ts';
 import { DatabaseAccessError, inTransaction, withSession } from './session.ts';
 
 /**
- * Loads a backup into an empty database. Creates the schema of the backup, loads all rows in one transaction, and
- * migrates to this release's schema.
+ * Loads a backup into an empty database. Creates the schema of the backup, loads all rows in one transaction,
+ * and migrates to this release's schema.
  * @returns the backup's manifest and ledgers
  * @throws {DatabaseAccessError} if the database isn't empty or a bot uses it
  * @throws {BackupFileError} if the file can't be used; then nothing is restored
@@ -27,33 +33,33 @@ export async function restoreBackup(
     await requireEmptyDatabase(client);
     const reader = new BackupReader(decompress(file));
     const backupManifest = await reader.readManifest();
-    await migrate({ url, log, migrations: backupManifest.migrations });
+    await migrate({ url, log, migrationNames: backupManifest.migrations });
     await inTransaction(client, { dryRun: false }, async () => {
       await loadRows(client, reader, backupManifest);
-      // The next start compares this with the transaction that wrote the row, and so detects the restore.
+      // Lets the bot detect the restore at its next start: the row's own transaction has a different id.
       await client.query("UPDATE heartbeats SET xact_id = '0'");
     });
     await migrate({ url, log });
     await client.query('ANALYZE');
     return backupManifest;
   });
-  return { manifest, ledgers: await recordInLedgers(url, manifest.takenAt) };
+  return { manifest, ledgers: await recordRestoreInLedgers(url, manifest.takenAt) };
 }
 
 export interface RestoreResult {
-  readonly manifest: Manifest;
+  readonly manifest: BackupManifest;
   /** Ledgers that have seals, each with the number of its newest seal. */
-  readonly ledgers: readonly { readonly teamId: string; readonly seal: number }[];
+  readonly ledgers: readonly { readonly teamId: string; readonly newestSealNumber: number }[];
 }
 
-/** Records the restore in the logs, because the next sealed events get numbers that were used before. */
-async function recordInLedgers(url: string, takenAt: Date): Promise<RestoreResult['ledgers']> {
+/** Records the restore in the ledgers, because the next seals may reuse numbers. */
+async function recordRestoreInLedgers(url: string, takenAt: Date): Promise<RestoreResult['ledgers']> {
   const database = openDatabase({ url, maxConnections: 1 });
   try {
-    const ledgers = [];
-    for (const teamId of await listTeamsWithLedgers(database)) {
+    const ledgers: RestoreResult['ledgers'][number][] = [];
+    for (const teamId of await listLedgerTeamIds(database)) {
       const newestSeal = await createLedgerStore(database, teamId).recordRestore(takenAt, new Date());
-      ledgers.push({ teamId, seal: newestSeal?.n ?? 0 });
+      ledgers.push({ teamId, newestSealNumber: newestSeal?.n ?? 0 });
     }
     return ledgers;
   } finally {
@@ -63,7 +69,7 @@ async function recordInLedgers(url: string, takenAt: Date): Promise<RestoreResul
 
 async function* decompress(file: Readable): AsyncGenerator<Buffer> {
   const gunzip = createGunzip();
-  // The consumer of the chunks also gets the error.
+  // The consumer of `gunzip` gets the same error.
   pipeline(file, gunzip).catch(() => undefined);
   yield* gunzip;
 }
@@ -78,7 +84,7 @@ async function requireEmptyDatabase(client: pg.Client): Promise<void> {
     throw new DatabaseAccessError('A bot is using this database. Stop all bots, then restore.');
   for (const { name } of await readTables(client)) {
     const rows = nameRowsSchema.parse(
-      (await client.query(`SELECT '${name}' AS name FROM ${quoteName(name)} LIMIT 1`)).rows,
+      (await client.query(`SELECT '${name}' AS name FROM ${quoteIdentifier(name)} LIMIT 1`)).rows,
     );
     if (rows.length > 0)
       throw new DatabaseAccessError(
@@ -87,7 +93,7 @@ async function requireEmptyDatabase(client: pg.Client): Promise<void> {
   }
 }
 
-async function loadRows(client: pg.Client, reader: BackupReader, manifest: Manifest): Promise<void> {
+async function loadRows(client: pg.Client, reader: BackupReader, manifest: BackupManifest): Promise<void> {
   // The backup already contains the rows that this trigger would add for unsealed events.
   await client.query('ALTER TABLE events DISABLE TRIGGER USER');
   const columnsByTable = new Map((await readTables(client)).map(({ name, columns }) => [name, columns]));
@@ -99,12 +105,15 @@ async function loadRows(client: pg.Client, reader: BackupReader, manifest: Manif
       );
     await pipeline(
       Readable.from(reader.readRows(table)),
-      client.query(copyFrom(buildCopy(table, 'FROM STDIN'))),
+      client.query(copyFrom(buildCopyStatement(table, 'FROM STDIN'))),
     );
   }
   await reader.verifyTrailer();
   await client.query('ALTER TABLE events ENABLE TRIGGER USER');
   for (const [name, value] of Object.entries(manifest.sequences)) {
-    await client.query('SELECT setval($1::regclass, $2::bigint, true)', [`public.${quoteName(name)}`, value]);
+    await client.query('SELECT setval($1::regclass, $2::bigint, true)', [
+      `public.${quoteIdentifier(name)}`,
+      value,
+    ]);
   }
 }

@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { z } from 'zod';
 
 /**
- * Where encrypted values are stored: their singular and plural for operators, their table, and the column with the
- * key's id.
+ * Where encrypted values are stored: what operators call them (singular and plural), their table, and its
+ * column with the key's id.
  */
 export const SEALED_COLUMNS = [
   ['account', 'accounts', 'accounts', 'key_id'],
@@ -14,23 +14,23 @@ export const SEALED_COLUMNS = [
   ['key of the ledger', 'keys of the ledger', 'ledger_keys', 'key_id'],
 ] as const;
 
-/** The number of values of a kind that are encrypted with a key. */
-export interface SealedKey {
+/** How many values of one kind are encrypted with a key. */
+export interface SealedKeyUsage {
   readonly nouns: readonly [one: string, many: string];
   readonly keyId: string;
   readonly count: number;
 }
 
-const sealedKeyRowsSchema = z.array(
-  z
-    .object({ nouns: z.tuple([z.string(), z.string()]), keyId: z.string(), count: z.number() })
-    .transform(({ nouns, keyId, count }): SealedKey => ({ nouns, keyId, count })),
+const sealedKeyUsageRowsSchema = z.array(
+  z.object({ nouns: z.tuple([z.string(), z.string()]), keyId: z.string(), count: z.number() }),
 );
 
-export async function findSealedKeys(client: pg.ClientBase): Promise<readonly SealedKey[]> {
+export async function readSealedKeyUsages(client: pg.ClientBase): Promise<readonly SealedKeyUsage[]> {
   const queries = SEALED_COLUMNS.map(
     ([one, many, table, column]) =>
       `SELECT ARRAY['${one}', '${many}'] AS nouns, ${column} AS "keyId", count(*)::int AS count FROM ${table} WHERE ${column} IS NOT NULL GROUP BY ${column}`,
   );
-  return sealedKeyRowsSchema.parse((await client.query(`${queries.join(' UNION ALL ')} ORDER BY 1, 2`)).rows);
+  return sealedKeyUsageRowsSchema.parse(
+    (await client.query(`${queries.join(' UNION ALL ')} ORDER BY 1, 2`)).rows,
+  );
 }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { DURABLE_COMMITS, SEARCH_PATH } from './session-settings.ts';
+import { SET_DURABLE_COMMITS, SET_SEARCH_PATH } from './session-settings.ts';
 
 /** An operator's command can't use the database. The message is for the operator. */
 export class DatabaseAccessError extends Error {
@@ -13,7 +13,7 @@ export async function withSession<T>(url: string, work: (client: pg.Client) => P
     connectionTimeoutMillis: 10_000,
     application_name: 'domain-steward (command)',
   });
-  // The running query already rejects with the error. Without a listener, the error would also end the process.
+  // The running query rejects with the error. Without a listener, the error would also end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -24,7 +24,7 @@ export async function withSession<T>(url: string, work: (client: pg.Client) => P
     );
   }
   try {
-    await client.query(`SET TIME ZONE 'UTC'; ${SEARCH_PATH}; ${DURABLE_COMMITS}`);
+    await client.query(`SET TIME ZONE 'UTC'; ${SET_SEARCH_PATH}; ${SET_DURABLE_COMMITS}`);
     return await work(client);
   } catch (cause) {
     if (!(cause instanceof pg.DatabaseError)) throw cause;
@@ -49,7 +49,7 @@ export function getErrorText(cause: unknown): string {
 
 export interface TableChange {
   readonly table: string;
-  readonly rows: number;
+  readonly rowCount: number;
 }
 
 /**
@@ -75,6 +75,6 @@ export async function inTransaction<T>(
 /** Leaves out unchanged tables. */
 export function sumByTable(changes: readonly TableChange[]): readonly TableChange[] {
   const sums = new Map<string, number>();
-  for (const { table, rows } of changes) sums.set(table, (sums.get(table) ?? 0) + rows);
-  return [...sums].filter(([, rows]) => rows > 0).map(([table, rows]) => ({ table, rows }));
+  for (const { table, rowCount } of changes) sums.set(table, (sums.get(table) ?? 0) + rowCount);
+  return [...sums].filter(([, rowCount]) => rowCount > 0).map(([table, rowCount]) => ({ table, rowCount }));
 }

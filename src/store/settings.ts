@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { SettingChange, SettingsStore } from '../config/settings.ts';
-import { shareRead } from './batch.ts';
+import { createSharedRead } from './batch.ts';
 import { acquireAdvisoryLock, type ChangeAuthor, createExclusiveRunner, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
 const LOCK_NAME = 'settings';
 
-async function writeChanges(
+async function writeSettingChanges(
   tx: Transaction,
   changes: readonly SettingChange[],
   { by, confirmedBy, at }: ChangeAuthor,
@@ -29,26 +29,26 @@ async function writeChanges(
   );
 }
 
-/** Returns all settings as text, by name, based on the saved ones. */
+/** Formats the values of all settings, by name. Unsaved settings have their default. */
 export type SavedSettingsFormatter = (
-  saved: Readonly<Record<string, unknown>>,
+  savedSettings: Readonly<Record<string, unknown>>,
 ) => Readonly<Record<string, string>>;
 
 export const proposedSettingsSchema = z.array(
   z.object({ name: z.string(), before: z.string(), after: z.string() }),
 );
 
-async function readCurrentValues(
+async function readRebasedChanges(
   tx: Transaction,
   formatSavedSettings: SavedSettingsFormatter,
   changes: readonly SettingChange[],
 ) {
   const rows = await tx.setting.findMany({ where: { key: { in: changes.map(({ name }) => name) } } });
-  const current = formatSavedSettings(Object.fromEntries(rows.map(({ key, value }) => [key, value])));
-  return changes.map((change) => ({ ...change, before: current[change.name] ?? '' }));
+  const currentValues = formatSavedSettings(Object.fromEntries(rows.map(({ key, value }) => [key, value])));
+  return changes.map((change) => ({ ...change, before: currentValues[change.name] ?? '' }));
 }
 
-/** Applies a proposal if the settings haven't changed since it was made. */
+/** Applies a proposal if the settings haven't changed since the proposal was made. */
 export async function applySettings(
   tx: Transaction,
   formatSavedSettings: SavedSettingsFormatter,
@@ -56,9 +56,9 @@ export async function applySettings(
   author: Required<ChangeAuthor>,
 ): Promise<'applied' | 'changed'> {
   await acquireAdvisoryLock(tx, LOCK_NAME);
-  const current = await readCurrentValues(tx, formatSavedSettings, changes);
-  if (changes.some(({ before }, index) => current[index]?.before !== before)) return 'changed';
-  await writeChanges(tx, changes, author);
+  const rebasedChanges = await readRebasedChanges(tx, formatSavedSettings, changes);
+  if (changes.some(({ before }, index) => rebasedChanges[index]?.before !== before)) return 'changed';
+  await writeSettingChanges(tx, changes, author);
   return 'applied';
 }
 
@@ -68,7 +68,7 @@ export async function rebaseSettings(
   formatSavedSettings: SavedSettingsFormatter,
   changes: readonly SettingChange[],
 ): Promise<readonly SettingChange[] | undefined> {
-  const remainingChanges = (await readCurrentValues(tx, formatSavedSettings, changes)).filter(
+  const remainingChanges = (await readRebasedChanges(tx, formatSavedSettings, changes)).filter(
     ({ before, after }) => before !== after,
   );
   return remainingChanges.length === 0 ? undefined : remainingChanges;
@@ -78,11 +78,11 @@ export function createSettingsStore({ prisma }: Database): SettingsStore {
   const runExclusively = createExclusiveRunner(prisma, LOCK_NAME);
 
   return wrapStore('settings', {
-    loadAll: shareRead(async () => {
+    loadAll: createSharedRead(async () => {
       const rows = await prisma.setting.findMany();
       return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
     }),
 
-    save: (changes, by, at) => runExclusively((tx) => writeChanges(tx, changes, { by, at })),
+    save: (changes, by, at) => runExclusively((tx) => writeSettingChanges(tx, changes, { by, at })),
   });
 }

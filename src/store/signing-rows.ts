@@ -16,9 +16,9 @@ import type { SigningLogState, VerifiedSigningLog } from './known-key-log.ts';
 import { policyRowSchema } from './policy-rows.ts';
 
 /*
- * The rows, besides the order, that signatures are checked against. One statement in the caller's transaction reads
- * them from one snapshot. A process remembers the log of keys, and reads only newer events unless a remembered event
- * was changed.
+ * The rows, apart from the order, that signatures are checked against. One statement in the caller's
+ * transaction reads them from one snapshot. A process remembers the log of keys and charters, and reads only
+ * newer events unless a remembered event was changed.
  */
 
 const addedKeySchema = z.object({ ...keyAddedShape, fingerprint: fingerprintSchema });
@@ -48,11 +48,9 @@ const charterContentSchema = z.object({
   published_by: z.string().nullable(),
 });
 
-/**
- * Events about keys and charters. The bot's own events name the previous event. An index has the same condition.
- */
-export const SIGNING_EVENTS = Prisma.sql`e.subject_kind IN ('key', 'policy') AND e.data ? 'previous'`;
-/** Changes if a row is rewritten, because nobody can choose the transaction id that wrote it. */
+/** Matches the chained events about keys and charters. A partial index has the same condition. */
+export const IS_SIGNING_EVENT = Prisma.sql`e.subject_kind IN ('key', 'policy') AND e.data ? 'previous'`;
+/** Changes if a row is rewritten, because nobody can choose the id of the transaction that writes it. */
 const ROW_STAMP = Prisma.sql`hashint8extended(e.xmin::text::bigint, e.seq)`;
 
 /** Columns of events (alias `e`). */
@@ -90,32 +88,32 @@ const hashedFieldsSchema = z.object({
   signature: z.json().optional(),
 });
 
-/** The hash of an event. It doesn't cover personal data, because people can be forgotten. */
+/** Excludes personal data, which is deleted when a person is forgotten. */
 function hashEvent({ kind, key, data }: LoggedEvent): string {
   const { previous, publicKey, signature } = hashedFieldsSchema.parse(data);
   const proof = z.object({ signature: z.string() }).safeParse(signature).data?.signature;
   return hashJson({ kind, key, previous, proof: publicKey ?? proof ?? null });
 }
 
-/** The hash that the next key or charter event names as its predecessor. */
+/** Returns the hash that the next key or charter event stores as `previous`. */
 export async function readLastEventHash(run: RunStatement): Promise<string> {
   const [newest] = z.array(z.object({ event: loggedEventRow.schema })).parse(
     await run(Prisma.sql`
-      SELECT ${loggedEventRow.json} AS event FROM events e WHERE e.team_id = installation_team() AND ${SIGNING_EVENTS}
+      SELECT ${loggedEventRow.json} AS event FROM events e WHERE e.team_id = installation_team() AND ${IS_SIGNING_EVENT}
       ORDER BY e.seq DESC LIMIT 1`),
   );
   return newest === undefined ? EMPTY_LOG_HASH : hashEvent(newest.event);
 }
 
 const EMPTY_LOG: SigningLogState = {
-  keys: { added: [], vouched: [], revoked: [], isComplete: true },
+  keys: { addedKeys: [], vouches: [], revocations: [], isComplete: true },
   ...{ charters: [], seq: 0, count: 0, stampSum: 0n, lastEventHash: EMPTY_LOG_HASH },
 };
 
 /**
- * Keys and charters in the log, the latest published policy, saved settings and stand-ins.
- * @param keyLog what this process remembers; this call may add to it
- * @param matchesSeals whether the events match their seals; called once, before the process remembers them. Default: no
+ * Reads the keys and charters in the log, the latest published policy, saved settings and stand-ins.
+ * @param keyLog the log that this process remembers; updated if newer events are verified
+ * @param matchesSeals checks whether the events match their seals, before the process first remembers them
  */
 export async function readSigningRows(
   keyLog: VerifiedSigningLog,
@@ -123,62 +121,69 @@ export async function readSigningRows(
   matchesSeals = async () => false,
 ): Promise<SigningRows> {
   const rememberedLog = keyLog.log ?? EMPTY_LOG;
-  let [result] = signingRowsSchema.parse(await run(selectRows(rememberedLog)));
+  let [result] = signingRowsSchema.parse(await run(selectSigningRows(rememberedLog)));
   const { count, stampSum } = result.rememberedPart;
   const isUnchanged = count === rememberedLog.count && stampSum === rememberedLog.stampSum;
-  // A restore changes the stamps too.
-  if (!isUnchanged) [result] = signingRowsSchema.parse(await run(selectRows(EMPTY_LOG)));
+  // Restoring a backup changes the stamps too.
+  if (!isUnchanged) [result] = signingRowsSchema.parse(await run(selectSigningRows(EMPTY_LOG)));
   const { events, policy, saved: savedSettings } = result;
   const standIns = new Map(result.standIns.map(({ away, ...standIn }) => [away, standIn]));
   const currentLog = extendLog(isUnchanged ? rememberedLog : EMPTY_LOG, events);
   const isComplete =
     currentLog.keys.isComplete &&
     ((isUnchanged && keyLog.log !== undefined) ||
-      (startsWithRemembered(events, rememberedLog) && (await matchesSeals())));
+      (startsWithRememberedEvents(events, rememberedLog) && (await matchesSeals())));
   if (isComplete && currentLog.seq >= (keyLog.log?.seq ?? 0)) keyLog.log = currentLog;
   const log = isComplete ? currentLog : { ...currentLog, keys: { ...currentLog.keys, isComplete } };
   return { log, policy: policy ?? { version: 0, rules: [] }, savedSettings, standIns };
 }
 
-const selectRows = ({ seq }: SigningLogState) => Prisma.sql`
+const selectSigningRows = ({ seq }: SigningLogState) => Prisma.sql`
   SELECT
     (SELECT coalesce(json_agg(${loggedEventRow.json} ORDER BY e.seq), '[]') FROM events e
-      WHERE e.team_id = installation_team() AND e.seq > ${seq} AND ${SIGNING_EVENTS}) AS events,
+      WHERE e.team_id = installation_team() AND e.seq > ${seq} AND ${IS_SIGNING_EVENT}) AS events,
     (SELECT json_build_object('count', count(*), 'stampSum', coalesce(sum(${ROW_STAMP}), 0)::text) FROM events e
-      WHERE e.team_id = installation_team() AND e.seq <= ${seq} AND ${SIGNING_EVENTS}) AS "rememberedPart",
+      WHERE e.team_id = installation_team() AND e.seq <= ${seq} AND ${IS_SIGNING_EVENT}) AS "rememberedPart",
     (SELECT json_build_object('version', p.version, 'rules', p.rules) FROM policy_versions p
       WHERE p.team_id = installation_team() ORDER BY p.version DESC LIMIT 1) AS policy,
     (SELECT coalesce(json_object_agg(s.key, s.value), '{}') FROM settings s) AS saved,
     (SELECT coalesce(json_agg(json_build_object('away', d.user_id, 'userId', d.stand_in_id, 'until', d.until)), '[]')
       FROM stand_ins d WHERE d.team_id = installation_team()) AS "standIns"`;
 
-/** Whether the events begin with the remembered ones. */
-function startsWithRemembered(events: readonly LoggedEvent[], log: SigningLogState): boolean {
-  return extendLog(EMPTY_LOG, events.slice(0, log.count)).lastEventHash === log.lastEventHash;
+function startsWithRememberedEvents(events: readonly LoggedEvent[], rememberedLog: SigningLogState): boolean {
+  return (
+    extendLog(EMPTY_LOG, events.slice(0, rememberedLog.count)).lastEventHash === rememberedLog.lastEventHash
+  );
 }
 
-/** Adds newer events to a log. An unreadable event ends the chain of trust. */
-function extendLog(before: SigningLogState, events: readonly LoggedEvent[]): SigningLogState {
-  if (events.length === 0) return before;
+/** Adds newer events to a log. A break in the chain of hashes makes the log incomplete. */
+function extendLog(log: SigningLogState, events: readonly LoggedEvent[]): SigningLogState {
+  if (events.length === 0) return log;
   const keys = {
-    added: [...before.keys.added],
-    vouched: [...before.keys.vouched],
-    revoked: [...before.keys.revoked],
-    isComplete: before.keys.isComplete,
+    addedKeys: [...log.keys.addedKeys],
+    vouches: [...log.keys.vouches],
+    revocations: [...log.keys.revocations],
+    isComplete: log.keys.isComplete,
   };
-  const charters = [...before.charters];
-  let { seq, count, stampSum, lastEventHash } = before;
+  const charters = [...log.charters];
+  let { seq, count, stampSum, lastEventHash } = log;
   for (const event of events) {
     const { kind, key, actor, at, data } = event;
     keys.isComplete &&= data['previous'] === lastEventHash;
     if (kind === 'key_added') {
       const parsed = addedKeySchema.safeParse({ ...data, fingerprint: key });
-      if (parsed.success) keys.added.push({ ...parsed.data, owner: actor, addedAt: at });
+      if (parsed.success) keys.addedKeys.push({ ...parsed.data, owner: actor, addedAt: at });
     } else if (kind === 'key_vouched') {
       const parsed = vouchSchema.safeParse({ ...data, key });
-      if (parsed.success) keys.vouched.push(parsed.data);
+      if (parsed.success) keys.vouches.push(parsed.data);
     } else if (kind === 'key_revoked') {
-      keys.revoked.push({ key, by: actor, at, n: count, ...revocationSchema.safeParse(data).data });
+      keys.revocations.push({
+        key,
+        by: actor,
+        at,
+        eventIndex: count,
+        ...revocationSchema.safeParse(data).data,
+      });
     } else if (kind === 'charter_signed') {
       const charter = parseCharter(count, data);
       if (charter !== undefined) charters.push(charter);
@@ -191,21 +196,21 @@ function extendLog(before: SigningLogState, events: readonly LoggedEvent[]): Sig
   return { keys, charters, seq, count, stampSum, lastEventHash };
 }
 
-function parseCharter(n: number, data: LoggedEvent['data']): LoggedCharter | undefined {
+function parseCharter(eventIndex: number, data: LoggedEvent['data']): LoggedCharter | undefined {
   const parsed = charterSchema.safeParse(data);
   if (!parsed.success) return undefined;
   const { charter: content, signature, botSignature } = parsed.data;
-  const { data: rules } = charterContentSchema.safeParse(content);
-  const publisher = rules?.published_by ?? undefined;
-  return { n, signature, botSignature, rules, hash: hashJson(content), publisher };
+  const { data: parsedContent } = charterContentSchema.safeParse(content);
+  const publisher = parsedContent?.published_by ?? undefined;
+  return { eventIndex, signature, botSignature, rules: parsedContent, hash: hashJson(content), publisher };
 }
 
-/** The publisher of the latest confirmed version of the policy. */
+/** Returns the person who published the latest confirmed version of the policy. */
 export async function readLastPublisher(run: RunStatement, teamId: string): Promise<string | undefined> {
-  const isPolicy = Prisma.sql`subject_kind = 'policy' AND subject_id = 'policy' AND team_id = ${teamId}`;
+  const isPolicyEvent = Prisma.sql`subject_kind = 'policy' AND subject_id = 'policy' AND team_id = ${teamId}`;
   const rows = await run(Prisma.sql`
-    SELECT actor FROM events WHERE ${isPolicy} AND kind = 'policy_published'
-      AND seq < (SELECT max(seq) FROM events WHERE ${isPolicy} AND kind = 'policy_confirmed')
+    SELECT actor FROM events WHERE ${isPolicyEvent} AND kind = 'policy_published'
+      AND seq < (SELECT max(seq) FROM events WHERE ${isPolicyEvent} AND kind = 'policy_confirmed')
     ORDER BY seq DESC LIMIT 1`);
   return z.array(z.object({ actor: z.string() })).parse(rows)[0]?.actor;
 }

@@ -10,7 +10,7 @@ import {
 import type { TeamEventOf } from '../ledger/events.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { SigningRows } from '../orders/ports.ts';
-import { batch } from './batch.ts';
+import { createBatcher } from './batch.ts';
 import { acquireAdvisoryLock, createExclusiveRunner, createRunStatement, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 import { VerifiedSigningLog } from './known-key-log.ts';
@@ -29,9 +29,9 @@ const linkRowSchema = z
   .transform(({ spentAt, ...link }) => ({ ...link, isSpent: spentAt !== null }));
 
 /** Expired links are kept for this long, so that the page can say why a link doesn't work. */
-const RETENTION_MS = DAY_MS;
+const EXPIRED_LINK_RETENTION_MS = DAY_MS;
 
-/** Links to the page for signing. */
+/** Stores links to the signing page. */
 export function createLinkStore({ prisma }: Database): LinkStore {
   return wrapStore('links', {
     add: async (link) => {
@@ -52,7 +52,7 @@ export function createLinkStore({ prisma }: Database): LinkStore {
     },
 
     purge: async (now) => {
-      const where = { expiresAt: { lte: new Date(now.getTime() - RETENTION_MS) } };
+      const where = { expiresAt: { lte: new Date(now.getTime() - EXPIRED_LINK_RETENTION_MS) } };
       return (await prisma.signingLink.deleteMany({ where })).count;
     },
   });
@@ -60,7 +60,7 @@ export function createLinkStore({ prisma }: Database): LinkStore {
 
 type ChainedEvent = TeamEventOf<'key_added' | 'key_vouched' | 'key_revoked' | 'charter_signed'>;
 
-/** Writes events about keys and charters, each with the hash of the previous one. Needs the lock {@link lockKeys}. */
+/** Writes events, each with the hash of the previous one. Callers must hold the lock of {@link lockKeys}. */
 async function writeChainedEvents(
   tx: Transaction,
   teamId: string,
@@ -73,18 +73,18 @@ async function writeChainedEvents(
 const lockKeys = (tx: Transaction, teamId: string) => acquireAdvisoryLock(tx, `keys ${teamId}`);
 
 /** Whether a charter follows the newest one in the log. No other charter can be signed until the transaction ends. */
-export async function isNextCharter(
+export async function lockAndCheckNextCharter(
   tx: Transaction,
   teamId: string,
   { signature }: SignedCharter,
 ): Promise<boolean> {
   await lockKeys(tx, teamId);
-  // The process must not remember this log, because the transaction may be rolled back.
+  // Not cached in `database.signingLog`, because the transaction may be rolled back.
   const { log } = await readSigningRows(new VerifiedSigningLog(), createRunStatement(tx));
   return signature.challenge.previous === buildPreviousField(log.charters.at(-1)).previous;
 }
 
-/** {@link isNextCharter} must be called first, in the same transaction. */
+/** {@link lockAndCheckNextCharter} must be called first, in the same transaction. */
 export function writeCharter(
   tx: Transaction,
   teamId: string,
@@ -92,26 +92,28 @@ export function writeCharter(
   at: Date,
 ): Promise<void> {
   const subject = { kind: 'policy', id: 'policy' } as const;
-  const common = { actor: signature.challenge.by, at, subject };
-  return writeChainedEvents(tx, teamId, [{ kind: 'charter_signed', ...common, signature, ...charterFields }]);
+  const commonFields = { actor: signature.challenge.by, at, subject };
+  return writeChainedEvents(tx, teamId, [
+    { kind: 'charter_signed', ...commonFields, signature, ...charterFields },
+  ]);
 }
 
 export interface SigningRowsStore {
   /**
-   * @param matchesSeals whether the events match their seals. Without it, no key counts until another call has checked
-   * the seals
+   * @param checkSeals checks whether the events match their seals. If omitted, no key counts until another
+   * call checks the seals
    */
-  readRows(matchesSeals?: () => Promise<boolean>): Promise<SigningRows>;
+  readRows(checkSeals?: () => Promise<boolean>): Promise<SigningRows>;
 }
 
-/** Stores keys as events in the log, and the signature counters of passkeys that have one. */
+/** Stores keys as events in the log, and their signature counters in a separate table. */
 export function createKeyStore(database: Database, teamId: string): KeyStore & SigningRowsStore {
   const { prisma, run } = database;
   const runExclusively = createExclusiveRunner(prisma, `keys ${teamId}`);
-  const append = (...events: readonly ChainedEvent[]) =>
+  const appendEvents = (...events: readonly ChainedEvent[]) =>
     runExclusively((tx) => writeChainedEvents(tx, teamId, events));
   const toSubject = (key: string) => ({ kind: 'key', id: key }) as const;
-  const readRows: SigningRowsStore['readRows'] = batch(async (checks) => {
+  const readRows: SigningRowsStore['readRows'] = createBatcher(async (checks) => {
     const rows = await readSigningRows(
       database.signingLog,
       run,
@@ -127,30 +129,31 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
       runExclusively(async (tx) => {
         const { log } = await readSigningRows(database.signingLog, createRunStatement(tx));
         if (isAtKeyLimit(log.keys, owner)) return false;
-        const common = { subject: toSubject(fingerprint), actor: owner, at: addedAt };
-        await writeChainedEvents(tx, teamId, [{ kind: 'key_added', ...common, ...key }]);
+        const commonFields = { subject: toSubject(fingerprint), actor: owner, at: addedAt };
+        await writeChainedEvents(tx, teamId, [{ kind: 'key_added', ...commonFields, ...key }]);
         return true;
       }),
 
     vouch: (owner, signature, at) => {
       const { by, key } = signature.challenge;
-      return append({ kind: 'key_vouched', subject: toSubject(key), actor: by, at, owner, signature });
+      return appendEvents({ kind: 'key_vouched', subject: toSubject(key), actor: by, at, owner, signature });
     },
 
     revoke: (owner, signature, at) => {
       const { by, key } = signature.challenge;
-      return append({ kind: 'key_revoked', subject: toSubject(key), actor: by, at, owner, signature });
+      return appendEvents({ kind: 'key_revoked', subject: toSubject(key), actor: by, at, owner, signature });
     },
 
     revokeForDeparture: async (owner, at) => {
       const keys = listActiveKeys((await readRows()).log.keys).filter((key) => key.owner === owner);
-      await append(
+      await appendEvents(
         ...keys.map(
           ({ fingerprint }): ChainedEvent => ({
             kind: 'key_revoked',
             subject: toSubject(fingerprint),
             actor: 'system',
-            ...{ at, owner },
+            at,
+            owner,
             left: true,
           }),
         ),
@@ -160,7 +163,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
 
     signCharter: (charter, at) =>
       prisma.$transaction(async (tx) => {
-        if (!(await isNextCharter(tx, teamId, charter))) return false;
+        if (!(await lockAndCheckNextCharter(tx, teamId, charter))) return false;
         await writeCharter(tx, teamId, charter, at);
         return true;
       }),
@@ -172,7 +175,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
         const where = { teamId, subjectKind: 'policy', kind: 'charter_status' };
         const event = await tx.event.findFirst({ where, orderBy: { seq: 'desc' } });
         const lastStatus = z.object({ status: z.string() }).safeParse(event?.data).data?.status ?? 'valid';
-        // Other statuses are always recorded, because the last event may be forged by someone with database access.
+        // A status other than `valid` is always recorded, because the last event may be forged.
         if (status === 'valid' && lastStatus === status) return false;
         const subject = { kind: 'policy', id: 'policy' } as const;
         await writeEvents(tx, [{ kind: 'charter_status', subject, actor: 'system', at, status }], teamId);

@@ -4,7 +4,7 @@ import { iterateSlices } from '../lib/collections.ts';
 import type { SpendStore } from '../money/ports.ts';
 import { CHARGED_TASKS, PRICED_TASKS } from '../money/prices.ts';
 import type { Purchase } from '../money/spend.ts';
-import { readPeriod } from '../orders/order.ts';
+import { getPeriodYears } from '../orders/order.ts';
 import { defineRow, optionalText } from './columns.ts';
 import { type Database, Prisma, type Statement, wrapStore } from './database.ts';
 
@@ -36,7 +36,7 @@ const purchaseRow = defineRow(
   },
 );
 
-const anyRowsSchema = z.array(z.unknown());
+const rawRowsSchema = z.array(z.unknown());
 
 function toPurchase({
   input,
@@ -47,27 +47,27 @@ function toPurchase({
 }: z.output<typeof purchaseRow.schema>): Purchase {
   const { name, task, requesterId, at, mandate } = purchase;
   const privateTo = isPrivate ? [requesterId, ...earlierRequesters] : undefined;
-  return { name, task, period: readPeriod(input ?? orderInput), requesterId, at, mandate, privateTo };
+  return { name, task, period: getPeriodYears(input ?? orderInput), requesterId, at, mandate, privateTo };
 }
 
 /**
- * Selects tasks carried out from `from` (inclusive) to `to` (exclusive). An item that a person settled without a
- * response counts on the day its order ended.
+ * Selects paid tasks by when they were carried out; the end is exclusive. An item that a person settled
+ * without a response counts on the day its order ended.
  */
-function selectPurchases(from: Date, to: Date): Statement {
+function selectPurchases(from: Date, until: Date): Statement {
   return Prisma.sql`
     SELECT ${purchaseRow.columns}
     FROM order_items i JOIN orders o ON o.id = i.order_id
     WHERE i.state = 'SUCCEEDED' AND o.task = ANY(${[...PRICED_TASKS]})
-      AND COALESCE(i.answered_at, o.closed_at) >= ${from} AND COALESCE(i.answered_at, o.closed_at) < ${to}
+      AND COALESCE(i.answered_at, o.closed_at) >= ${from} AND COALESCE(i.answered_at, o.closed_at) < ${until}
     ORDER BY i.order_id, i.n`;
 }
 
 export function createSpendStore({ run, prisma }: Database): SpendStore {
   return wrapStore('spend', {
-    listPurchases: async (from, to) => {
+    listPurchases: async (from, until) => {
       const purchases: Purchase[] = [];
-      for await (const slice of iterateSlices(anyRowsSchema.parse(await run(selectPurchases(from, to)))))
+      for await (const slice of iterateSlices(rawRowsSchema.parse(await run(selectPurchases(from, until)))))
         purchases.push(
           ...purchaseRow
             .read(slice)
@@ -77,11 +77,11 @@ export function createSpendStore({ run, prisma }: Database): SpendStore {
       return purchases;
     },
 
-    countUnknownOutcomes: async (from, to) => {
+    countUnknownOutcomes: async (from, until) => {
       const items = await prisma.orderItem.findMany({
         where: {
           state: 'UNKNOWN',
-          sentAt: { gte: from, lt: to },
+          sentAt: { gte: from, lt: until },
           order: { task: { in: [...CHARGED_TASKS] } },
         },
         select: { order: { select: { context: true } } },
@@ -100,7 +100,7 @@ export function createSpendStore({ run, prisma }: Database): SpendStore {
           GROUP BY 1, 2 ORDER BY 1, 2`),
       ),
 
-    listUnused: async () =>
+    countUnusedNames: async () =>
       zoneRowsSchema.parse(
         await run(Prisma.sql`
           SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone, count(*)::int AS count

@@ -1,16 +1,14 @@
-/**
- * More than the bot's fixed statements need. Limited, so that texts built from lists don't fill the server's memory.
- */
+/** More than the bot's fixed statements. Without a limit, texts built from lists would fill the memory. */
 const MAX_NAMES = 400;
 /** Maximum number of remembered texts that were used once. */
 const MAX_SEEN_TEXTS = 400;
 
 /**
- * Names the texts of statements. A connection parses and plans a named statement once, but an unnamed one every time,
- * which takes half of the database's time. A text gets a name when it is used the second time.
- * @returns the name; empty if the text has none
+ * Returns a function that names statements. A connection parses and plans a named statement once, but an
+ * unnamed one every time, which takes half of the database's time. A text gets a name when it is used the
+ * second time; until then, the function returns an empty string.
  */
-export function createStatementNames(): (text: string) => string {
+export function createStatementNamer(): (text: string) => string {
   const names = new Map<string, string>();
   const seenTexts = new Set<string>();
   return (text) => {

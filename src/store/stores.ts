@@ -50,11 +50,11 @@ import { createStandInStore } from './stand-ins.ts';
 import { createTokenStepStore } from './token-steps.ts';
 import { createWebhookStore } from './webhooks.ts';
 
-/** The stores that are used before the workspace is known. */
+/** The stores that are used before the team is known. */
 export interface InstallationStores {
   readonly installation: InstallationStore;
   readonly accounts: AccountStore;
-  readonly tokenSteps: UsedTokenSteps;
+  readonly usedTokenSteps: UsedTokenSteps;
   readonly savedSettings: SettingsStore;
   readonly watchList: WatchListStore;
   readonly feeds: FeedStore;
@@ -92,7 +92,7 @@ export function createInstallationStores(database: Database): InstallationStores
   return {
     installation: createInstallationStore(database),
     accounts: createAccountStore(database),
-    tokenSteps: createTokenStepStore(database),
+    usedTokenSteps: createTokenStepStore(database),
     savedSettings: createSettingsStore(database),
     watchList: createWatchListStore(database),
     feeds: createFeedStore(database),
@@ -111,11 +111,11 @@ export interface TeamStoreOptions {
 
 export function createStores(
   database: Database,
-  installation: InstallationStores,
+  installationStores: InstallationStores,
   { teamId, formatSavedSettings, canSign, botSigner }: TeamStoreOptions,
 ): Stores {
   return {
-    ...installation,
+    ...installationStores,
     orders: createOrderStore(database, botSigner),
     spending: createSpendStore(database),
     policies: createPolicyStore(database, teamId, canSign),

@@ -5,7 +5,7 @@ import { createExclusiveRunner, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
 export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
-  /** Changes run one at a time, so that the audit log has the account that was replaced. */
+  /** Runs one change at a time, so that the audit log names the account that was replaced. */
   const changeAccount = <T>(teamId: string, change: (tx: Transaction) => Promise<T>) =>
     createExclusiveRunner(prisma, JSON.stringify(['team account', teamId]))(change);
 
@@ -25,41 +25,41 @@ export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
   return wrapStore('teamAccount', {
     find: (teamId) => readAccount(prisma, teamId),
 
-    save: (account, sealed, at) =>
+    save: (account, sealedCredentials, at) =>
       changeAccount(account.teamId, async (tx) => {
         const { id, teamId, slot, method, login, application, linkedBy } = account;
         const data = {
           method,
           login,
           application,
-          sealed: sealed.bytes,
-          keyId: sealed.keyId,
+          sealed: sealedCredentials.bytes,
+          keyId: sealedCredentials.keyId,
           linkedBy,
           verifiedAt: account.verifiedAt ?? null,
           profile: toStoredProfile(account.profile),
           updatedAt: at,
         };
-        const before = await readAccount(tx, teamId);
-        if (before?.login === login) {
+        const previousAccount = await readAccount(tx, teamId);
+        if (previousAccount?.login === login) {
           await tx.account.update({ where: { teamKey: teamId }, data });
           await logChange(tx, 'team_account_linked', account, linkedBy, at);
           return;
         }
-        if (before !== undefined) {
+        if (previousAccount !== undefined) {
           await tx.account.delete({ where: { teamKey: teamId } });
-          await logChange(tx, 'team_account_unlinked', before, linkedBy, at);
+          await logChange(tx, 'team_account_unlinked', previousAccount, linkedBy, at);
         }
         await tx.account.create({ data: { id, teamId, teamKey: teamId, slot, createdAt: at, ...data } });
         await logChange(tx, 'team_account_linked', account, linkedBy, at);
       }),
 
-    remove: (teamId, by, at) =>
+    remove: (teamId, actor, at) =>
       changeAccount(teamId, async (tx) => {
-        const before = await readAccount(tx, teamId);
-        if (before === undefined) return undefined;
+        const previousAccount = await readAccount(tx, teamId);
+        if (previousAccount === undefined) return undefined;
         await tx.account.delete({ where: { teamKey: teamId } });
-        await logChange(tx, 'team_account_unlinked', before, by, at);
-        return before;
+        await logChange(tx, 'team_account_unlinked', previousAccount, actor, at);
+        return previousAccount;
       }),
   });
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { UsedTokenSteps } from '../accounts/account.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 
-/** Clocks differ by fewer steps than this. A step further ahead was written before the clock was set back. */
+/** Replicas' clocks differ by fewer steps. A step further ahead was written before a clock was set back. */
 const MAX_STEPS_AHEAD = 10;
 
 const stepRowsSchema = z.array(z.object({ step: z.number() }));
@@ -21,9 +21,9 @@ export function createTokenStepStore({ run, prisma }: Database): UsedTokenSteps 
             RETURNING step`),
         );
         if (rows.length > 0) return undefined;
-        const lastUsed = await prisma.tokenStep.findUnique({ where: { login } });
+        const lastUsedRow = await prisma.tokenStep.findUnique({ where: { login } });
         // The step may have been released between the two statements.
-        if (lastUsed !== null && lastUsed.step >= step) return lastUsed.step;
+        if (lastUsedRow !== null && lastUsedRow.step >= step) return lastUsedRow.step;
       }
     },
 
@@ -37,6 +37,6 @@ export function createTokenStepStore({ run, prisma }: Database): UsedTokenSteps 
 }
 
 /** People enter the same user name in different ways. */
-function normalizeLogin(user: string): string {
-  return user.normalize('NFC').toLowerCase();
+function normalizeLogin(login: string): string {
+  return login.normalize('NFC').toLowerCase();
 }

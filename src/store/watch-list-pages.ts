@@ -4,29 +4,29 @@ import { type Database, type Prisma, withStoreError, wrapStore } from './databas
 import { expirySourceSchema, readDomains } from './domain-rows.ts';
 
 /** Limits the memory that a calendar needs. */
-const PAGE_SIZE = 2_000;
+const CALENDAR_BATCH_SIZE = 2_000;
 
 export function createWatchListPages(prisma: Database['prisma']) {
-  const pages = {
+  const methods = {
     listPage: async (range, offset, limit) => {
       const names: WatchedDomain[] = [];
       let skip = offset;
-      for (const part of Object.values(buildParts(range))) {
+      for (const query of Object.values(buildListQueries(range))) {
         const take = limit - names.length;
-        names.push(...readDomains(await prisma.domain.findMany({ ...part, skip, take })));
+        names.push(...readDomains(await prisma.domain.findMany({ ...query, skip, take })));
         if (names.length === limit) break;
-        if (skip > 0) skip = Math.max(0, skip - (await prisma.domain.count({ where: part.where })));
+        if (skip > 0) skip = Math.max(0, skip - (await prisma.domain.count({ where: query.where })));
       }
       return names;
     },
 
     count: async (range) => {
-      const count = ({ where }: ListPart) => prisma.domain.count({ where });
-      const parts = buildParts(range);
+      const count = ({ where }: ListQuery) => prisma.domain.count({ where });
+      const queries = buildListQueries(range);
       const [dated, deleted, undated] = await Promise.all([
-        count(parts.dated),
-        count(parts.deleted),
-        count(parts.undated),
+        count(queries.dated),
+        count(queries.deleted),
+        count(queries.undated),
       ]);
       return { dated, deleted, undated };
     },
@@ -44,18 +44,21 @@ export function createWatchListPages(prisma: Database['prisma']) {
   } satisfies Partial<WatchListStore>;
 
   return {
-    ...wrapStore('domains', pages),
+    ...wrapStore('domains', methods),
 
     async *streamCalendarNames(from): AsyncGenerator<CalendarName> {
-      for (let cursor = { at: from, name: '' }; ; ) {
+      for (let cursor = { expiresAt: from, name: '' }; ; ) {
         const rows = await withStoreError('reading names for a calendar', () =>
           prisma.domain.findMany({
             where: {
-              expiresAt: { gte: cursor.at },
-              OR: [{ expiresAt: { gt: cursor.at } }, { expiresAt: cursor.at, name: { gt: cursor.name } }],
+              expiresAt: { gte: cursor.expiresAt },
+              OR: [
+                { expiresAt: { gt: cursor.expiresAt } },
+                { expiresAt: cursor.expiresAt, name: { gt: cursor.name } },
+              ],
             },
             orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
-            take: PAGE_SIZE,
+            take: CALENDAR_BATCH_SIZE,
             select: { name: true, expiresAt: true, expirySource: true, lapseConfirmedAt: true },
           }),
         );
@@ -67,18 +70,22 @@ export function createWatchListPages(prisma: Database['prisma']) {
             source: expirySourceSchema.parse(source),
             isLapsing: lapseConfirmedAt !== null,
           };
-          cursor = { at: expiresAt, name };
+          cursor = { expiresAt, name };
         }
-        if (rows.length < PAGE_SIZE) return;
+        if (rows.length < CALENDAR_BATCH_SIZE) return;
       }
     },
   } satisfies Partial<WatchListStore>;
 }
 
-type ListPart = Required<Pick<Prisma.DomainFindManyArgs, 'where' | 'orderBy'>>;
+type ListQuery = Required<Pick<Prisma.DomainFindManyArgs, 'where' | 'orderBy'>>;
 
-/** The queries for the names of a range, in display order. */
-function buildParts({ from, until, deletedFrom }: ListRange): Readonly<Record<keyof ListCounts, ListPart>> {
+/** Builds one query for each section of the list, in display order. */
+function buildListQueries({
+  from,
+  until,
+  deletedFrom,
+}: ListRange): Readonly<Record<keyof ListCounts, ListQuery>> {
   return {
     dated: {
       where: { expiresAt: { gte: from, lt: until } },

@@ -7,7 +7,7 @@ import { type Database, Prisma, type RunStatement, wrapStore } from './database.
 import { buildLeaseEnd, isLeaseExpired } from './leases.ts';
 
 /**
- * Queues webhooks for every endpoint, in the transaction of the change that they report.
+ * Queues webhooks for every endpoint. Runs in the same transaction as the change that they report.
  * @param teamId default: the installation's team
  */
 export async function queueWebhooks(
@@ -40,67 +40,73 @@ const deliveryRow = defineRow(
   { id: Prisma.sql`d.seq::text` },
 );
 
-function readDeliveries(rows: unknown): WebhookDelivery[] {
+function parseDeliveries(rows: unknown): WebhookDelivery[] {
   return deliveryRow
     .read(rows)
     .map((delivery) => ({ ...delivery, type: webhookBodySchema.parse(JSON.parse(delivery.body)).type }));
 }
 
-/** Deliveries are never rescheduled further ahead, so a later time was set before the clock was set back. */
-const MAX_AHEAD_MS = 2 * HOUR_MS;
+/** Deliveries are never scheduled further ahead. A later time was set before the clock was set back. */
+const MAX_DUE_AHEAD_MS = 2 * HOUR_MS;
 
 export function createWebhookStore({ run, prisma, transaction }: Database, teamId: string): WebhookStore {
-  const planFilter = (id: string) => ({ teamId, subjectKind: 'webhook_endpoint', subjectId: id });
+  const buildNotificationFilter = (endpointId: string) => ({
+    teamId,
+    subjectKind: 'webhook_endpoint',
+    subjectId: endpointId,
+  });
 
   return wrapStore('webhooks', {
-    serve: (endpoints, now, since) =>
+    registerEndpoints: (endpointIds, now, staleBefore) =>
       prisma.$transaction(async (tx) => {
         await tx.webhookEndpoint.createMany({
-          data: endpoints.map((id) => ({ teamId, id, servedAt: now, testedMonth: formatMonth(now) })),
+          data: endpointIds.map((id) => ({ teamId, id, servedAt: now, testedMonth: formatMonth(now) })),
           skipDuplicates: true,
         });
         await tx.webhookEndpoint.updateMany({
-          where: { teamId, id: { in: [...endpoints] } },
+          where: { teamId, id: { in: [...endpointIds] } },
           data: { servedAt: now },
         });
-        const where = { teamId, servedAt: { lt: since } };
+        const where = { teamId, servedAt: { lt: staleBefore } };
         for (const { id } of await tx.webhookEndpoint.findMany({ where, select: { id: true } }))
-          await tx.notification.deleteMany({ where: planFilter(id) });
+          await tx.notification.deleteMany({ where: buildNotificationFilter(id) });
         await tx.webhookEndpoint.deleteMany({ where });
       }),
 
-    claimDue: async (endpoint, now, leaseMs, limit) =>
-      readDeliveries(await run(claimFirstDue(teamId, endpoint, now, leaseMs, limit, Prisma.empty))).map(
-        ({ id }) => id,
-      ),
+    claimDue: async (endpointId, now, leaseMs, limit) =>
+      parseDeliveries(
+        await run(buildClaimStatement(teamId, endpointId, now, leaseMs, limit, Prisma.empty)),
+      ).map(({ id }) => id),
 
-    read: async (id) =>
-      readDeliveries(
+    loadDelivery: async (id) =>
+      parseDeliveries(
         await run(
           Prisma.sql`SELECT ${deliveryRow.columns} FROM webhook_deliveries d WHERE d.seq = ${id}::bigint`,
         ),
       )[0],
 
-    async finish(endpoint, { id, subject }, now, leaseMs) {
+    async finish(endpointId, { id, subject }, now, leaseMs) {
       await prisma.webhookDelivery.deleteMany({ where: { seq: BigInt(id) } });
       const subjectCondition = Prisma.sql`AND d.subject = ${subject}`;
-      return readDeliveries(await run(claimFirstDue(teamId, endpoint, now, leaseMs, 1, subjectCondition)))[0];
+      return parseDeliveries(
+        await run(buildClaimStatement(teamId, endpointId, now, leaseMs, 1, subjectCondition)),
+      )[0];
     },
 
-    recordAccepted: (endpoint, now) =>
+    recordSuccess: (endpointId, now) =>
       prisma.$transaction(async (tx) => {
-        await tx.webhookEndpoint.updateMany({ where: { teamId, id: endpoint }, data: { takenAt: now } });
-        await tx.notification.deleteMany({ where: planFilter(endpoint) });
+        await tx.webhookEndpoint.updateMany({ where: { teamId, id: endpointId }, data: { takenAt: now } });
+        await tx.notification.deleteMany({ where: buildNotificationFilter(endpointId) });
       }),
 
-    postpone: (endpoint, id, { code, retryAt, alertAt }) =>
+    postpone: (endpointId, id, { code, retryAt, alertAt }) =>
       transaction(async (tx) => {
         await tx(Prisma.sql`
           UPDATE webhook_deliveries SET lease_until = NULL, due_at = ${retryAt}, attempts = attempts + 1
           WHERE seq = ${id}::bigint`);
         await tx(Prisma.sql`
           INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, refused, due_at)
-          VALUES (${teamId}, 'webhook_endpoint', ${endpoint}, 'plan', 1, ${code}, ${alertAt})
+          VALUES (${teamId}, 'webhook_endpoint', ${endpointId}, 'plan', 1, ${code}, ${alertAt})
           ON CONFLICT (team_id, subject_kind, subject_id, purpose) DO UPDATE SET refused = excluded.refused,
             version = n.version + 1, due_at = CASE WHEN n.due_at > excluded.due_at THEN excluded.due_at ELSE n.due_at END
           WHERE n.refused <> excluded.refused OR n.due_at > excluded.due_at`);
@@ -112,7 +118,7 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
 
     queue: (event) => queueWebhooks(run, [event], teamId),
 
-    testMonthly: (now) =>
+    queueMonthlyTest: (now) =>
       transaction(async (tx) => {
         const rows = await tx(Prisma.sql`
           UPDATE webhook_endpoints SET tested_month = ${formatMonth(now)}
@@ -132,22 +138,22 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
 }
 
 /**
- * Claims due deliveries of an endpoint. Webhooks about a subject are sent in order, so a delivery is due only if it is
- * the first for its subject and no process is sending another one.
+ * Claims due deliveries of an endpoint. Webhooks about a subject are sent in order, so a delivery is due only
+ * if it is the first for its subject and no process is sending another delivery for that subject.
  */
-function claimFirstDue(
+function buildClaimStatement(
   teamId: string,
-  endpoint: string,
+  endpointId: string,
   now: Date,
   leaseMs: number,
   limit: number,
   condition: Prisma.Sql,
 ): Prisma.Sql {
-  const maxDueAt = new Date(now.getTime() + MAX_AHEAD_MS);
+  const maxDueAt = new Date(now.getTime() + MAX_DUE_AHEAD_MS);
   return Prisma.sql`
     WITH due AS (
       SELECT d.seq FROM webhook_deliveries d
-      WHERE d.team_id = ${teamId} AND d.endpoint_id = ${endpoint} ${condition}
+      WHERE d.team_id = ${teamId} AND d.endpoint_id = ${endpointId} ${condition}
         AND (d.due_at <= ${now} OR d.due_at > ${maxDueAt}) AND ${isLeaseExpired(Prisma.sql`d.lease_until`)}
         AND NOT EXISTS (
           SELECT FROM webhook_deliveries o

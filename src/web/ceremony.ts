@@ -7,7 +7,12 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { z } from 'zod';
-import { approveSigned, checkCanApprove, recordRefusalShown, resumeOrder } from '../approvals/approve.ts';
+import {
+  approveWithSignature,
+  checkCanApprove,
+  recordRefusalShown,
+  resumeOrder,
+} from '../approvals/approve.ts';
 import {
   buildCharter,
   buildPreviousField,
@@ -18,7 +23,7 @@ import {
 import { buildSignedSubject } from '../approvals/order-signing.ts';
 import type { ProposalOf } from '../approvals/proposals/proposal.ts';
 import type { ProposalOutcome, Proposals } from '../approvals/proposals/proposals.ts';
-import { buildChallenge, type SignatureBinding } from '../approvals/signing/approval.ts';
+import { buildChallenge } from '../approvals/signing/approval.ts';
 import {
   type Assertion,
   type Challenge,
@@ -50,7 +55,7 @@ import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import { type ServiceEndpoints, verifyStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
-import { loadVisible } from '../orders/visibility.ts';
+import { loadVisibleOrder } from '../orders/visibility.ts';
 import { getSignedVersion } from '../policy/policy.ts';
 import type { PolicyStore } from '../policy/ports.ts';
 import { hashToken } from './links.ts';
@@ -68,14 +73,16 @@ export interface CeremonyDeps {
   readonly policies: PolicyStore;
   readonly proposals: Proposals;
   readonly loadSavedSettings: () => Promise<Readonly<Record<string, unknown>>>;
-  readonly applySavedSettings: (saved: Readonly<Record<string, unknown>>) => PolicyAndSettings['settings'];
+  readonly applySavedSettings: (
+    savedSettings: Readonly<Record<string, unknown>>,
+  ) => PolicyAndSettings['settings'];
   /** Called after the policy or the settings may have changed. */
-  readonly onRulesChanged: () => void;
+  readonly onPolicyOrSettingsChanged: () => void;
   readonly now: () => Date;
 }
 
 /** Why signing isn't possible. */
-export type Problem =
+export type SigningProblem =
   | {
       readonly code:
         | LinkProblem
@@ -109,8 +116,8 @@ export type SigningPage =
   | {
       readonly kind: 'add';
       readonly userId: string;
-      /** Whether no key is valid yet, so that this one may become a root. */
-      readonly isFirst: boolean;
+      /** Whether no key is valid yet, so that the new key may become a root. */
+      readonly isFirstKey: boolean;
       readonly options: PublicKeyCredentialCreationOptionsJSON;
     };
 
@@ -119,12 +126,11 @@ export type CeremonyResult =
   | { readonly kind: 'added'; readonly fingerprint: Fingerprint };
 
 export interface Ceremonies {
-  open(token: string): Promise<SigningPage | Problem>;
-  finish(token: string, body: unknown): Promise<CeremonyResult | Problem>;
+  open(token: string): Promise<SigningPage | SigningProblem>;
+  finish(token: string, body: unknown): Promise<CeremonyResult | SigningProblem>;
 }
 
-/** How long a browser waits for the authenticator. */
-const TIMEOUT_MS = 5 * MINUTE_MS;
+const AUTHENTICATOR_TIMEOUT_MS = 5 * MINUTE_MS;
 
 const textSchema = z.string().max(16_384);
 const assertionBodySchema = z.object({
@@ -148,10 +154,12 @@ const registrationBodySchema = z.object({
 interface SigningTask {
   readonly content: SigningContent;
   readonly challenge: Challenge;
-  readonly complete: (assertion: Assertion, key: ValidKey) => Promise<CeremonyResult | Problem>;
+  readonly complete: (assertion: Assertion, key: ValidKey) => Promise<CeremonyResult | SigningProblem>;
 }
 
-export function isProblem(result: SigningPage | CeremonyResult | Problem | SigningTask): result is Problem {
+export function isProblem(
+  result: SigningPage | CeremonyResult | SigningProblem | SigningTask,
+): result is SigningProblem {
   return 'code' in result;
 }
 
@@ -159,7 +167,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
   const { relyingParty, now } = deps;
   const verifier = createVerifier(relyingParty);
 
-  async function findUsableLink(token: string): Promise<SigningLink | Problem> {
+  async function findUsableLink(token: string): Promise<SigningLink | SigningProblem> {
     const link = await deps.links.find(hashToken(token));
     if (link === undefined) return { code: 'unknown_link' };
     if (link.isSpent) return { code: 'link_spent' };
@@ -193,7 +201,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       if (isProblem(task)) return task;
       const assertion = buildAssertion(key, task.challenge, parsed.data);
       const counter = await verifier.verify(assertion);
-      // A person who has the link but not the passkey must not use it up.
+      // A person who has the link but not the passkey must not use up the link.
       if (counter === undefined) return explainInvalidSignature(parsed.data, task.challenge);
       if (!(await deps.links.spend(link.tokenHash, now()))) return { code: 'link_spent' };
       if (!(await deps.keys.advanceCounter(key.fingerprint, counter))) return { code: 'counter' };
@@ -216,7 +224,7 @@ function buildRequestOptions(
     rpId: id,
     allowCredentials: keys.map(({ credential }) => ({ id: credential, type: 'public-key' })),
     userVerification: 'required',
-    timeout: TIMEOUT_MS,
+    timeout: AUTHENTICATOR_TIMEOUT_MS,
   };
 }
 
@@ -231,15 +239,15 @@ function buildAssertion<SignedChallenge extends Challenge>(
 
 const clientDataSchema = z.object({ challenge: z.string() });
 
-/** Finds out whether a signature is invalid or signs other content. */
+/** Distinguishes a signature of other content from an invalid signature. */
 function explainInvalidSignature(
   { response }: z.output<typeof assertionBodySchema>,
   challenge: Challenge,
-): Problem {
+): SigningProblem {
   try {
     const decoded: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString());
-    const isOtherContent = clientDataSchema.parse(decoded).challenge !== encodeChallenge(challenge);
-    return { code: isOtherContent ? 'changed' : 'not_signed' };
+    const signsOtherContent = clientDataSchema.parse(decoded).challenge !== encodeChallenge(challenge);
+    return { code: signsOtherContent ? 'changed' : 'not_signed' };
   } catch {
     return { code: 'unreadable' };
   }
@@ -249,7 +257,7 @@ async function loadTask(
   deps: CeremonyDeps,
   link: SigningLink,
   keys: LoadedKeys,
-): Promise<SigningTask | Problem> {
+): Promise<SigningTask | SigningProblem> {
   switch (link.purpose) {
     case 'order':
     case 'resume':
@@ -272,10 +280,10 @@ async function loadTask(
 async function buildOrderTask(
   deps: CeremonyDeps,
   { userId, subject, salt }: SigningLink,
-): Promise<SigningTask | Problem> {
+): Promise<SigningTask | SigningProblem> {
   const { orders } = deps;
   const isAdmin = await orders.isAdmin(userId);
-  const order = await loadVisible(orders, { id: userId, isAdmin }, subject);
+  const order = await loadVisibleOrder(orders, { id: userId, isAdmin }, subject);
   if (order === undefined) return { code: 'gone' };
   const isResumption = isPaused(order);
   const refusal = isResumption ? undefined : await checkCanApprove(orders, order, userId);
@@ -283,20 +291,16 @@ async function buildOrderTask(
     return { code: 'refused', refusal };
   const statement = verifyStatement(order, orders.serviceEndpoints);
   if (statement === undefined) return { code: 'gone' };
-  const version = getSignedVersion(await orders.signing.policy.current());
+  const version = getSignedVersion(await orders.signing.policy.loadCurrentPolicy());
   const { challenge, binding } = buildChallenge(userId, buildSignedSubject(order, version), salt);
   return {
     content: { kind: 'order', order, statement, userId },
     challenge,
     async complete(assertion, { chain }) {
-      const signed = {
-        signature: { ...assertion, challenge },
-        binding: binding satisfies SignatureBinding,
-        chain,
-      };
+      const signed = { signature: { ...assertion, challenge }, binding, chain };
       const outcome = isResumption
         ? await resumeOrder(orders, order.id, userId, signed)
-        : await approveSigned(orders, order.id, userId, signed);
+        : await approveWithSignature(orders, order.id, userId, signed);
       if (outcome.ok) return { kind: 'signed' };
       await recordRefusalShown(orders, order.id, userId, outcome.refusal);
       return { code: 'refused', refusal: outcome.refusal };
@@ -307,24 +311,24 @@ async function buildOrderTask(
 async function buildNameChangeTask(
   { proposals }: CeremonyDeps,
   { userId, subject, salt }: SigningLink,
-): Promise<SigningTask | Problem> {
+): Promise<SigningTask | SigningProblem> {
   const proposal = await proposals.find(['facts', 'lapse'], subject);
   if (proposal === undefined) return { code: 'gone' };
   if (proposal.proposer === userId) return { code: 'own_change' };
   const signedSubject = await proposals.buildSignedSubject(proposal);
   const { challenge, binding } = buildChallenge(userId, signedSubject, salt);
   return {
-    content: { kind: 'facts', userId, proposal, hash: signedSubject.statement },
+    content: { kind: 'facts', userId, proposal, hash: signedSubject.statementHash },
     challenge,
     async complete(assertion) {
       const signed = { signature: { ...assertion, challenge }, binding };
-      const confirmation = { userId, signed, shownHash: signedSubject.statement };
+      const confirmation = { userId, signed, shownHash: signedSubject.statementHash };
       return toResult(await proposals.confirm([proposal.kind], proposal.id, confirmation));
     },
   };
 }
 
-function toResult(outcome: ProposalOutcome): CeremonyResult | Problem {
+function toResult(outcome: ProposalOutcome): CeremonyResult | SigningProblem {
   if (outcome.ok) return { kind: 'signed' };
   const { refusal } = outcome;
   switch (refusal.code) {
@@ -358,7 +362,7 @@ async function buildKeyTask(
   { subject, userId: by, salt: nonce }: SigningLink,
   kind: 'vouch' | 'revoke' | 'revoke_compromised',
   { ring, log }: LoadedKeys,
-): Promise<SigningTask | Problem> {
+): Promise<SigningTask | SigningProblem> {
   const key = ring.keys.find(({ fingerprint }) => fingerprint === subject);
   if (key === undefined || key.validity === 'revoked' || key.validity === 'left') return { code: 'gone' };
   const content = { kind, userId: by, key };
@@ -383,22 +387,22 @@ async function buildKeyTask(
   return { content, challenge, complete };
 }
 
-/** Builds the charter with the pending changes. @param lastCharter the newest one in the log */
+/** @param lastCharter the newest charter in the log */
 async function buildCharterTask(
   deps: CeremonyDeps,
   link: SigningLink,
   lastCharter: LoggedCharter | undefined,
-): Promise<SigningTask | Problem> {
+): Promise<SigningTask | SigningProblem> {
   const { orders } = deps;
   const { userId, salt: nonce } = link;
   const { trust } = orders.signing;
   if (!(await orders.isAdmin(userId))) return { code: 'not_an_admin' };
   if (trust?.botSigner === undefined) return { code: 'no_bot_signer' };
   const { botSigner } = trust;
-  const proposed = await loadProposedCharter(deps, link);
-  if (proposed === undefined) return { code: 'gone' };
-  if (proposed.publisher === userId) return { code: 'own_change' };
-  const shownCharter = buildCharter(proposed.rules, proposed.publisher);
+  const proposedCharter = await loadProposedCharter(deps, link);
+  if (proposedCharter === undefined) return { code: 'gone' };
+  if (proposedCharter.publisher === userId) return { code: 'own_change' };
+  const shownCharter = buildCharter(proposedCharter.policyAndSettings, proposedCharter.publisher);
   // Drops undefined properties, which aren't stored.
   const charter = z.json().parse(JSON.parse(JSON.stringify(shownCharter)));
   const challenge = {
@@ -413,32 +417,36 @@ async function buildCharterTask(
     challenge,
     async complete(assertion) {
       const signature = { ...assertion, challenge };
-      const signed = { charter, signature, botSignature: botSigner.sign(formatCharterText(challenge)) };
-      const outcome = await proposed.confirm(signed);
-      deps.onRulesChanged();
+      const signedCharter = {
+        charter,
+        signature,
+        botSignature: botSigner.sign(formatCharterText(challenge)),
+      };
+      const outcome = await proposedCharter.confirm(signedCharter);
+      deps.onPolicyOrSettingsChanged();
       return outcome;
     },
   };
 }
 
 interface ProposedCharter {
-  readonly rules: PolicyAndSettings;
+  readonly policyAndSettings: PolicyAndSettings;
   readonly publisher: string | undefined;
   /** Logs the charter together with the changes that it puts into effect. */
-  readonly confirm: (signed: SignedCharter) => Promise<CeremonyResult | Problem>;
+  readonly confirm: (signedCharter: SignedCharter) => Promise<CeremonyResult | SigningProblem>;
 }
 
 async function loadProposedCharter(
   { keys, policies, proposals, loadSavedSettings, applySavedSettings, now }: CeremonyDeps,
   { purpose, subject, userId }: SigningLink,
 ): Promise<ProposedCharter | undefined> {
-  const [policy, saved] = await Promise.all([policies.current(), loadSavedSettings()]);
+  const [policy, savedSettings] = await Promise.all([policies.loadCurrentPolicy(), loadSavedSettings()]);
   if (purpose === 'charter') {
     return {
-      rules: { policy, settings: applySavedSettings(saved) },
+      policyAndSettings: { policy, settings: applySavedSettings(savedSettings) },
       publisher: policy.version === 0 ? undefined : await keys.findLastPublisher(),
-      confirm: async (signed) =>
-        (await keys.signCharter(signed, now())) ? { kind: 'signed' } : { code: 'gone' },
+      confirm: async (signedCharter) =>
+        (await keys.signCharter(signedCharter, now())) ? { kind: 'signed' } : { code: 'gone' },
     };
   }
   const proposal = await proposals.find(['policy', 'settings'], subject);
@@ -446,10 +454,10 @@ async function loadProposedCharter(
   const { kind, proposer: publisher, payload, hash: shownHash } = proposal;
   return {
     publisher,
-    rules:
+    policyAndSettings:
       kind === 'policy'
-        ? { policy: payload, settings: applySavedSettings(saved) }
-        : { policy, settings: applySavedSettings({ ...saved, ...toSavedValues(payload) }) },
+        ? { policy: payload, settings: applySavedSettings(savedSettings) }
+        : { policy, settings: applySavedSettings({ ...savedSettings, ...toSavedValues(payload) }) },
     confirm: async (charter) =>
       toResult(await proposals.confirm([kind], subject, { userId, shownHash, charter })),
   };
@@ -464,7 +472,7 @@ async function buildAddPage(
   { userId, salt }: SigningLink,
   log: KeyLog,
   { validKeys }: KeyRing,
-): Promise<SigningPage | Problem> {
+): Promise<SigningPage | SigningProblem> {
   if (isAtKeyLimit(log, userId)) return { code: 'too_many_keys' };
   const options = await generateRegistrationOptions({
     rpName: 'Domain Steward',
@@ -473,14 +481,14 @@ async function buildAddPage(
     userID: new Uint8Array(Buffer.from(userId)),
     challenge: new Uint8Array(Buffer.from(salt, 'hex')),
     attestationType: 'none',
-    timeout: TIMEOUT_MS,
-    excludeCredentials: log.added
+    timeout: AUTHENTICATOR_TIMEOUT_MS,
+    excludeCredentials: log.addedKeys
       .filter(({ owner }) => owner === userId)
       .map(({ credential }) => ({ id: credential })),
     authenticatorSelection: { residentKey: 'preferred', userVerification: 'required' },
     supportedAlgorithmIDs: [...ACCEPTED_ALGORITHMS],
   });
-  return { kind: 'add', userId, isFirst: validKeys.size === 0, options };
+  return { kind: 'add', userId, isFirstKey: validKeys.size === 0, options };
 }
 
 async function addKey(
@@ -488,7 +496,7 @@ async function addKey(
   { userId, salt, tokenHash }: SigningLink,
   log: KeyLog,
   body: unknown,
-): Promise<CeremonyResult | Problem> {
+): Promise<CeremonyResult | SigningProblem> {
   const parsed = registrationBodySchema.safeParse(body);
   if (!parsed.success) return { code: 'unreadable' };
   const { label, registration } = parsed.data;
@@ -496,10 +504,12 @@ async function addKey(
   if (credential === undefined) return { code: 'registration' };
   const publicKey = coseToSpki(credential.publicKey);
   const fingerprint = computeFingerprint(publicKey);
-  if (log.added.some((key) => key.fingerprint === fingerprint)) return { code: 'key_taken' };
+  if (log.addedKeys.some((key) => key.fingerprint === fingerprint)) return { code: 'key_taken' };
   if (!(await links.spend(tokenHash, now()))) return { code: 'link_spent' };
   const isAdded = await keys.add({
-    ...{ fingerprint, publicKey, label },
+    fingerprint,
+    publicKey,
+    label,
     owner: userId,
     credential: credential.id,
     host: relyingParty.id,

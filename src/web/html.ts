@@ -2,7 +2,7 @@ export interface Html {
   readonly markup: string;
 }
 
-type Part = string | number | Html | readonly Html[] | undefined | false;
+type TemplateValue = string | number | Html | readonly Html[] | undefined | false;
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -16,20 +16,20 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
 }
 
-function toMarkup(part: Part): string {
-  if (part === undefined || part === false) return '';
-  if (typeof part === 'object')
-    return 'markup' in part ? part.markup : part.map(({ markup }) => markup).join('');
-  return escapeHtml(String(part));
+function toMarkup(value: TemplateValue): string {
+  if (value === undefined || value === false) return '';
+  if (typeof value === 'object')
+    return 'markup' in value ? value.markup : value.map(({ markup }) => markup).join('');
+  return escapeHtml(String(value));
 }
 
 /** Escapes everything inserted into the template, except other `Html`. */
-export function html(markup: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  return { markup: markup.map((text, index) => text + toMarkup(parts[index])).join('') };
+export function html(strings: TemplateStringsArray, ...values: readonly TemplateValue[]): Html {
+  return { markup: strings.map((text, index) => text + toMarkup(values[index])).join('') };
 }
 
 /** Embeds data for the page's script, in an element that browsers don't execute. */
-export function jsonScript(id: string, value: unknown): Html {
+export function embedJson(id: string, value: unknown): Html {
   const json = JSON.stringify(value).replaceAll('<', '\\u003c');
   return { markup: `<script type="application/json" id="${id}">${json}</script>` };
 }

@@ -13,13 +13,13 @@ export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-export interface Links {
+export interface SigningLinks {
   /**
-   * Creates a link for one person and one subject. It works once, for ten minutes.
+   * Creates a link for one person and one subject. The link works once and expires after ten minutes.
    * @param subject id of an order, key, draft or proposal; empty for a new key and for the current charter
    * @returns undefined if WebAuthn doesn't work at `PUBLIC_URL`
    */
-  open(purpose: LinkPurpose, userId: string, subject: string): Promise<string | undefined>;
+  createLink(purpose: LinkPurpose, userId: string, subject: string): Promise<string | undefined>;
 }
 
 export interface LinkDeps {
@@ -29,14 +29,16 @@ export interface LinkDeps {
   readonly now: () => Date;
 }
 
-export function createLinks({ store, publicUrl, relyingParty, now }: LinkDeps): Links {
+export function createSigningLinks({ store, publicUrl, relyingParty, now }: LinkDeps): SigningLinks {
   return {
-    async open(purpose, userId, subject) {
+    async createLink(purpose, userId, subject) {
       if (relyingParty === undefined) return undefined;
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
       await store.add({
         tokenHash: hashToken(token),
-        ...{ userId, purpose, subject },
+        userId,
+        purpose,
+        subject,
         salt: randomBytes(TOKEN_BYTES).toString('hex'),
         expiresAt: new Date(now().getTime() + LINK_TTL_MS),
       });

@@ -1,38 +1,37 @@
 import { type AddedKey, MAX_KEYS } from '../approvals/signing/key-ring.ts';
 import type { ProposedNameChanges } from '../names/portfolio.ts';
-import { findUpcomingTime, isReopened, type Order } from '../orders/order.ts';
+import { findUpcomingSendTime, isReopened, type Order } from '../orders/order.ts';
 import type { Statement, StatementItem } from '../orders/statement-shape.ts';
-import type { CeremonyResult, Problem, SigningContent, SigningPage } from './ceremony.ts';
-import { type Html, html, jsonScript } from './html.ts';
+import type { CeremonyResult, SigningContent, SigningPage, SigningProblem } from './ceremony.ts';
+import { embedJson, type Html, html } from './html.ts';
 
-/** Formats parts of orders as on their cards. */
+/** Formats orders and changes to names as on their cards. */
 export interface CardFormatters {
-  readonly title: (order: Order) => string;
-  readonly fields: (
+  readonly formatTitle: (order: Order) => string;
+  readonly formatFields: (
     item: StatementItem,
   ) => readonly { readonly label: string; readonly values: readonly string[] }[];
-  readonly itemName: (order: Order, name: string) => string;
+  readonly formatItemName: (order: Order, name: string) => string;
   /** One line for each finding about a bulk order's names. */
-  readonly findings: (order: Order) => readonly string[];
+  readonly formatFindings: (order: Order) => readonly string[];
   /** One line for each name whose protected fields change. */
-  readonly changes: (change: ProposedNameChanges) => readonly string[];
+  readonly formatNameChanges: (change: ProposedNameChanges) => readonly string[];
 }
 
 export interface OrderFacts {
   readonly account: string;
   /** Price, budget and dates. */
   readonly facts: readonly { readonly label: string; readonly lines: readonly string[] }[];
-  readonly unusual: readonly string[];
-  /** Changes since the order was requested. */
-  readonly changes: readonly string[];
+  readonly unusualTexts: readonly string[];
+  readonly changesSinceRequest: readonly string[];
   /** One line for each name that a mandate covers. */
-  readonly coverage: readonly string[];
+  readonly coverageTexts: readonly string[];
 }
 
 export interface PageFacts {
   /** Display names by user id. */
-  readonly names: ReadonlyMap<string, string>;
-  readonly order: OrderFacts | undefined;
+  readonly displayNames: ReadonlyMap<string, string>;
+  readonly orderFacts: OrderFacts | undefined;
   readonly policyFile: string;
 }
 
@@ -59,7 +58,7 @@ const SCRIPT_TEXTS = {
   duplicate: 'This device already has a passkey of yours for the bot. Nothing was added.',
 };
 
-/** Not part of the template below, where the tests' compiler would replace it with a helper that isn't installed. */
+/** Not in the template, where the tests' compiler would replace the tag with a helper that isn't installed. */
 const SCRIPT: Html = { markup: '<script src="page.js" defer></script>' };
 
 const formatDocument = (title: string, body: Html): string =>
@@ -97,17 +96,17 @@ ${body}
 <noscript><p class="problem">This page needs JavaScript. Allow scripts for it.</p></noscript>
 <p class="act"><button type="button" id="act">${button}</button></p>
 <p id="status" role="status" aria-live="polite"></p>
-${jsonScript('data', data)}`,
+${embedJson('data', data)}`,
     ),
   };
 }
 
-export function formatProblemPage(code: Problem['code'], sentence: string): Page {
-  const isLinkUsedUp = code === 'link_expired' || code === 'link_spent' || code === 'gone';
-  const status = code === 'unknown_link' ? 404 : isLinkUsedUp ? 410 : 403;
+export function formatProblemPage(code: SigningProblem['code'], text: string): Page {
+  const isGone = code === 'link_expired' || code === 'link_spent' || code === 'gone';
+  const status = code === 'unknown_link' ? 404 : isGone ? 410 : 403;
   return {
     status,
-    html: formatDocument('Nothing to sign', html`<h1>Nothing to sign</h1>\n<p>${sentence}</p>`),
+    html: formatDocument('Nothing to sign', html`<h1>Nothing to sign</h1>\n<p>${text}</p>`),
   };
 }
 
@@ -117,7 +116,7 @@ interface PageParts {
   readonly button: string;
 }
 
-const getName = ({ names }: PageFacts, id: string) => names.get(id) ?? id;
+const getName = ({ displayNames }: PageFacts, id: string) => displayNames.get(id) ?? id;
 
 function buildSignParts(content: SigningContent, formatters: CardFormatters, facts: PageFacts): PageParts {
   switch (content.kind) {
@@ -135,15 +134,16 @@ function buildSignParts(content: SigningContent, formatters: CardFormatters, fac
 }
 
 /** The page's script converts the time to the reader's time zone. */
-function formatTime(at: Date): Html {
-  return html`<time datetime="${at.toISOString()}">${at.toISOString().slice(0, 16).replace('T', ' ')} UTC</time>`;
+function formatTime(time: Date): Html {
+  return html`<time datetime="${time.toISOString()}">${time.toISOString().slice(0, 16).replace('T', ' ')} UTC</time>`;
 }
 
-function formatSendTime(order: Order, at: Date): Html {
-  const label = isReopened(order) || findUpcomingTime(order) !== undefined ? 'Will be sent' : 'Scheduled for';
+function formatSendTime(order: Order, sendTime: Date): Html {
+  const label =
+    isReopened(order) || findUpcomingSendTime(order) !== undefined ? 'Will be sent' : 'Scheduled for';
   const time = isReopened(order)
-    ? html`right after approval (was scheduled for ${formatTime(at)})`
-    : formatTime(at);
+    ? html`right after approval (was scheduled for ${formatTime(sendTime)})`
+    : formatTime(sendTime);
   return html`<dt>${label}</dt><dd>${time}</dd>\n`;
 }
 
@@ -156,12 +156,12 @@ function buildOrderParts(
 ): PageParts {
   const waitingCount = order.items.filter(({ state }) => state === 'WAITING').length;
   const isPartial = waitingCount < order.items.length;
-  const orderFacts = facts.order;
+  const orderFacts = facts.orderFacts;
   const { notBefore } = statement;
   return {
-    title: formatters.title(order),
+    title: formatters.formatTitle(order),
     button: 'Sign',
-    body: html`${formatNote('unusual', 'Unusual', orderFacts?.unusual)}
+    body: html`${formatNote('unusual', 'Unusual', orderFacts?.unusualTexts)}
 <dl>
 <dt>Requested by</dt><dd>${getName(facts, order.requesterId)}, ${formatTime(order.createdAt)}</dd>
 ${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}${notBefore === undefined ? undefined : formatSendTime(order, new Date(notBefore))}<dt>Account</dt><dd>${orderFacts?.account}</dd>
@@ -169,9 +169,9 @@ ${orderFacts?.facts.map(({ label, lines }) => html`<dt>${label}</dt><dd>${joinLi
 <dt>Order</dt><dd><code>${order.id}</code></dd>
 <dt>You sign as</dt><dd>${getName(facts, userId)}</dd>
 </dl>
-${formatNote('changes', 'Since it was requested', orderFacts?.changes)}
-${formatNote('coverage', 'What it covers today', orderFacts?.coverage)}
-${formatNote('findings', 'Check these first', formatters.findings(order))}
+${formatNote('changes', 'Since it was requested', orderFacts?.changesSinceRequest)}
+${formatNote('coverage', 'What it covers today', orderFacts?.coverageTexts)}
+${formatNote('findings', 'Check these first', formatters.formatFindings(order))}
 ${isPartial ? html`<p class="note">${waitingCount} of ${order.items.length} names are waiting to be sent.</p>` : undefined}
 <h2>What will be sent</h2>
 ${formatRows(order, statement, formatters)}
@@ -189,8 +189,7 @@ function formatNote(id: string, title: string, texts: readonly string[] = []): H
 <ul>${texts.map((text) => html`<li>${text}</li>`)}</ul></section>`;
 }
 
-/** Tables with at least this many rows have a filter. */
-const MIN_FILTERED_ROWS = 8;
+const MIN_ROWS_FOR_FILTER = 8;
 
 /** Lists every request, outliers first. */
 function formatRows(order: Order, { items }: Statement, formatters: CardFormatters): Html {
@@ -200,7 +199,7 @@ function formatRows(order: Order, { items }: Statement, formatters: CardFormatte
   const outlierItems = items.filter(({ name }) => outliers.has(name));
   const sortedItems = [...outlierItems, ...items.filter(({ name }) => !outliers.has(name))];
   const filter =
-    items.length < MIN_FILTERED_ROWS
+    items.length < MIN_ROWS_FOR_FILTER
       ? undefined
       : html`<p><label for="filter">Filter the ${items.length} names</label> <input id="filter" type="search" autocomplete="off" spellcheck="false"> <span id="count" role="status"></span></p>\n`;
   return html`${filter}<ol class="rows" id="rows">
@@ -209,9 +208,9 @@ ${sortedItems.map((item) => formatRow(order, item, outliers.has(item.name), form
 }
 
 function formatRow(order: Order, item: StatementItem, isOutlier: boolean, formatters: CardFormatters): Html {
-  return html`<li value="${item.n}"${isOutlier ? html` class="outlier"` : undefined}><strong>${formatters.itemName(order, item.name)}</strong>${isOutlier ? html` <em>Check this one</em>` : undefined}
+  return html`<li value="${item.n}"${isOutlier ? html` class="outlier"` : undefined}><strong>${formatters.formatItemName(order, item.name)}</strong>${isOutlier ? html` <em>Check this one</em>` : undefined}
 <span class="request"><code>${formatRequest(item.request)}</code></span>
-${formatters.fields(item).map(({ label, values }) => html`<span class="field">${label}: ${values.join(', ')}</span> `)}</li>
+${formatters.formatFields(item).map(({ label, values }) => html`<span class="field">${label}: ${values.join(', ')}</span> `)}</li>
 `;
 }
 
@@ -233,7 +232,7 @@ function buildNameChangeParts(
 <dt>You sign as</dt><dd>${getName(facts, userId)}</dd>
 </dl>
 <h2>What changes</h2>
-<ul>${formatters.changes(proposal.payload).map((text) => html`<li>${text}</li>`)}</ul>
+<ul>${formatters.formatNameChanges(proposal.payload).map((text) => html`<li>${text}</li>`)}</ul>
 <p class="hash">Your passkey signs this hash of it: <code>${hash}</code></p>`,
   };
 }
@@ -260,10 +259,8 @@ ${content.published_by === null ? undefined : html`<dt>Published by</dt><dd>${ge
   };
 }
 
-type RevocationKind = 'revoke' | 'revoke_compromised';
-
 function buildKeyParts(
-  kind: 'vouch' | RevocationKind,
+  kind: 'vouch' | 'revoke' | 'revoke_compromised',
   key: AddedKey,
   userId: string,
   facts: PageFacts,
@@ -296,14 +293,14 @@ function buildKeyParts(
 }
 
 function buildAddParts(
-  { userId, isFirst }: Extract<SigningPage, { kind: 'add' }>,
+  { userId, isFirstKey }: Extract<SigningPage, { kind: 'add' }>,
   facts: PageFacts,
 ): PageParts {
   return {
     title: `Add a passkey for ${getName(facts, userId)}`,
     button: 'Add this passkey',
     body: html`<p>Your passkey becomes valid when someone with a valid passkey vouches for it.</p>
-${isFirst ? html`<p>No passkey is valid yet. Put the first one’s fingerprint in <code>SIGNING_ROOTS</code>.</p>` : undefined}
+${isFirstKey ? html`<p>No passkey is valid yet. Put the first one’s fingerprint in <code>SIGNING_ROOTS</code>.</p>` : undefined}
 <p><label for="label">Name</label> <input id="label" type="text" maxlength="60" autocomplete="off" placeholder="Laptop"></p>`,
   };
 }
@@ -324,11 +321,11 @@ export function formatResult(result: CeremonyResult): { readonly title: string; 
   }
 }
 
-export function getProblemText(code: keyof typeof PROBLEMS): string {
-  return PROBLEMS[code];
+export function getProblemText(code: keyof typeof TEXTS_BY_PROBLEM): string {
+  return TEXTS_BY_PROBLEM[code];
 }
 
-const PROBLEMS: Readonly<Record<Exclude<Problem['code'], 'refused'>, string>> = {
+const TEXTS_BY_PROBLEM: Readonly<Record<Exclude<SigningProblem['code'], 'refused'>, string>> = {
   unknown_link: 'This address isn’t valid. Click the button in Slack again for a new one.',
   link_expired: 'This link expired after ten minutes. Click the button in Slack again for a new one.',
   link_spent: 'This link works once and was already used. Click the button in Slack again for a new one.',

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import type { PolicyRule } from '../policy/policy.ts';
-import { type Ceremonies, isProblem, type Problem, type SigningPage } from './ceremony.ts';
+import { type Ceremonies, isProblem, type SigningPage, type SigningProblem } from './ceremony.ts';
 import { TOKEN_PATTERN } from './links.ts';
 import {
   type CardFormatters,
@@ -19,10 +19,10 @@ import {
 export interface PageDeps {
   readonly ceremonies: Ceremonies;
   readonly formatters: CardFormatters;
-  readonly refusalText: (refusal: Refusal) => Promise<string>;
+  readonly formatRefusal: (refusal: Refusal) => Promise<string>;
   readonly loadDisplayName: (userId: string) => Promise<string>;
   readonly formatPolicyFile: (rules: readonly PolicyRule[]) => string;
-  readonly orderFacts: (order: Order) => Promise<OrderFacts>;
+  readonly loadOrderFacts: (order: Order) => Promise<OrderFacts>;
   /** The pages' origin. Signing requests must come from it. */
   readonly origin: string;
 }
@@ -54,25 +54,29 @@ const { resolve } = createRequire(import.meta.url);
 export function createPages(deps: PageDeps): Pages {
   const { ceremonies, formatters, origin } = deps;
 
-  const formatProblem = async (problem: Problem) =>
-    problem.code === 'refused' ? deps.refusalText(problem.refusal) : getProblemText(problem.code);
+  const formatProblem = async (problem: SigningProblem) =>
+    problem.code === 'refused' ? deps.formatRefusal(problem.refusal) : getProblemText(problem.code);
 
-  async function show(token: string, response: ServerResponse): Promise<void> {
-    const opened: SigningPage | Problem = TOKEN_PATTERN.test(token)
+  async function sendSigningPage(token: string, response: ServerResponse): Promise<void> {
+    const pageOrProblem: SigningPage | SigningProblem = TOKEN_PATTERN.test(token)
       ? await ceremonies.open(token)
       : { code: 'unknown_link' };
-    const page = isProblem(opened)
-      ? formatProblemPage(opened.code, await formatProblem(opened))
-      : formatSigningPage(opened, formatters, await loadFacts(deps, opened));
+    const page = isProblem(pageOrProblem)
+      ? formatProblemPage(pageOrProblem.code, await formatProblem(pageOrProblem))
+      : formatSigningPage(pageOrProblem, formatters, await loadFacts(deps, pageOrProblem));
     response.writeHead(page.status, { 'content-type': 'text/html; charset=utf-8' });
     response.end(page.html);
   }
 
-  async function finish(token: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function finishCeremony(
+    token: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     const body = await readJson(request);
     const result = await (TOKEN_PATTERN.test(token)
       ? ceremonies.finish(token, body)
-      : ({ code: 'unknown_link' } satisfies Problem));
+      : ({ code: 'unknown_link' } satisfies SigningProblem));
     const isDone = !isProblem(result);
     const details = isDone
       ? formatResult(result)
@@ -90,18 +94,18 @@ export function createPages(deps: PageDeps): Pages {
       if (contentType !== undefined && isGetOrHead) {
         response.writeHead(200, { 'content-type': contentType });
         response.end(await readFile(resolve(`#web/${segment}`)));
-      } else if (isGetOrHead) await show(segment, response);
+      } else if (isGetOrHead) await sendSigningPage(segment, response);
       else if (request.method !== 'POST') sendJson(response, 405, { error: 'only GET and POST are allowed' });
       else if (request.headers.origin !== origin)
         sendJson(response, 403, { error: 'the request must come from this page' });
-      else await finish(segment, request, response);
+      else await finishCeremony(segment, request, response);
       return true;
     },
   };
 }
 
 async function loadFacts(
-  { loadDisplayName, formatPolicyFile, orderFacts }: PageDeps,
+  { loadDisplayName, formatPolicyFile, loadOrderFacts }: PageDeps,
   page: SigningPage,
 ): Promise<PageFacts> {
   const content = page.kind === 'sign' ? page.content : undefined;
@@ -118,11 +122,11 @@ async function loadFacts(
   ]);
   const [names, facts] = await Promise.all([
     Promise.all([...userIds].map(async (id) => [id, await loadDisplayName(id)] as const)),
-    order && orderFacts(order),
+    order && loadOrderFacts(order),
   ]);
   return {
-    names: new Map(names),
-    order: facts,
+    displayNames: new Map(names),
+    orderFacts: facts,
     policyFile: charter === undefined ? '' : formatPolicyFile(charter.policy.rules),
   };
 }

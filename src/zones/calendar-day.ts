@@ -1,9 +1,9 @@
 import { DAY_MS, SECOND_MS } from '../lib/duration.ts';
 
-/** Days are `YYYY-MM-DD`. Results are cached, because `Intl` is slow and lists need several days per name. */
+/** Days are `YYYY-MM-DD`. Results are cached, because `Intl` is slow and lists show several days per name. */
 
-/** About 30 years of days. */
-const MAX_CACHED_DAYS = 10_000;
+/** About 27 years of days. */
+const MAX_CACHE_ENTRIES = 10_000;
 
 const dayCache = new Map<number, string>();
 const dayNumberCache = new Map<string, number>();
@@ -19,7 +19,7 @@ export function formatCalendarDay(moment: Date, timeZone: string): string {
 
 /**
  * Returns the first time at which local clocks show `time` or later. If clocks show a local time twice,
- * the first time counts; if they skip it, the time after the gap.
+ * the first time counts; if they skip it, the end of the gap counts.
  * @param time local time as if it were UTC
  * @throws RangeError for an unknown time zone
  */
@@ -94,20 +94,24 @@ class TimeZone {
   resolveLocalTime(time: number): number {
     // Offsets are shorter than a day, and no time zone changes its clocks twice within three days.
     const utcDay = Math.floor(time / DAY_MS);
-    const [before, after] = [this.#getDayOffset(utcDay - 1), this.#getDayOffset(utcDay + 2)];
-    if (before === after) return time - before;
+    const [earlierOffset, laterOffset] = [this.#getDayOffset(utcDay - 1), this.#getDayOffset(utcDay + 2)];
+    if (earlierOffset === laterOffset) return time - earlierOffset;
     let [beforeChange, afterChange] = [(utcDay - 1) * DAY_MS, (utcDay + 2) * DAY_MS];
     while (afterChange - beforeChange > SECOND_MS) {
       const middle = Math.floor((beforeChange + afterChange) / 2 / SECOND_MS) * SECOND_MS;
-      if (this.#computeOffset(middle) === before) beforeChange = middle;
+      if (this.#computeOffset(middle) === earlierOffset) beforeChange = middle;
       else afterChange = middle;
     }
-    return time - before < afterChange ? time - before : Math.max(afterChange, time - after);
+    return time - earlierOffset < afterChange
+      ? time - earlierOffset
+      : Math.max(afterChange, time - laterOffset);
   }
 
   getLatestLocalTime(moment: number): number {
-    const dayOffset = this.#getDayOffset(Math.floor(moment / DAY_MS) - 1);
-    return moment + Math.max(dayOffset, this.#computeOffset(Math.floor(moment / SECOND_MS) * SECOND_MS));
+    const previousDayOffset = this.#getDayOffset(Math.floor(moment / DAY_MS) - 1);
+    return (
+      moment + Math.max(previousDayOffset, this.#computeOffset(Math.floor(moment / SECOND_MS) * SECOND_MS))
+    );
   }
 
   toLocalTime(moment: number): number {
@@ -118,17 +122,17 @@ class TimeZone {
     return getOrCreate(this.#offsetByDay, utcDay, () => this.#computeOffset(utcDay * DAY_MS));
   }
 
-  /** @param second a whole second */
+  /** @param second in milliseconds, a multiple of 1,000 */
   #computeOffset(second: number): number {
     return Date.parse(`${this.#format.format(second).replace(' ', 'T')}Z`) - second;
   }
 }
 
 function getOrCreate<Key, Value>(cache: Map<Key, Value>, key: Key, create: () => Value): Value {
-  const cached = cache.get(key);
-  if (cached !== undefined) return cached;
-  if (cache.size >= MAX_CACHED_DAYS) cache.clear();
-  const created = create();
-  cache.set(key, created);
-  return created;
+  const cachedValue = cache.get(key);
+  if (cachedValue !== undefined) return cachedValue;
+  if (cache.size >= MAX_CACHE_ENTRIES) cache.clear();
+  const createdValue = create();
+  cache.set(key, createdValue);
+  return createdValue;
 }

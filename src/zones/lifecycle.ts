@@ -59,21 +59,21 @@ export function computeLifecycle(
   now: Date,
   timeZone = 'UTC',
 ): Lifecycle {
-  const starts =
+  const phaseStarts =
     zone.lifecycle === undefined
       ? listStartsWithoutPeriods(dates)
       : listStartsWithPeriods(zone.lifecycle, dates);
   const phases: readonly (readonly [LifecyclePhase, Date | undefined])[] = [
     ['registered', undefined],
-    ...starts,
+    ...phaseStarts,
   ];
   const stages = phases.map(([phase, from], index): LifecycleStage => {
     const until = phases[index + 1]?.[1];
     return { phase, from, until, lastSafeDay: until && getDayBefore(until, timeZone) };
   });
-  const [first, ...later] = stages;
-  if (first === undefined) throw new Error('the lifecycle has no stages');
-  const stageFromDates = later.findLast(({ from }) => from !== undefined && from <= now) ?? first;
+  const [firstStage, ...laterStages] = stages;
+  if (firstStage === undefined) throw new Error('the lifecycle has no stages');
+  const stageFromDates = laterStages.findLast(({ from }) => from !== undefined && from <= now) ?? firstStage;
   const isDeletionKnown = dates.deletedAt !== undefined;
   const current = findRegistryStage(zone, dates, stageFromDates);
   if (current === undefined) return { current: stageFromDates, stages, isDeletionKnown };
@@ -96,7 +96,7 @@ function findRegistryStage(
 
 /**
  * Whether the phase relies on an assumed deletion. To be safe, a name without a known deletion counts as
- * deleted after the grace period, although the API documentation says that the name was renewed.
+ * deleted after the grace period, although the API documentation says that the name is then renewed.
  */
 export function isDeletionAssumed({ current: { phase }, isDeletionKnown }: Lifecycle): boolean {
   return !isDeletionKnown && (phase === 'redemption' || phase === 'pending_delete' || phase === 'released');
@@ -119,16 +119,16 @@ function listStartsWithPeriods(
   periods: LifecycleProfile,
   { expiresAt, deletedAt }: LifecycleDates,
 ): readonly PhaseStart[] {
-  const deletion = deletedAt ?? addDays(expiresAt, periods.autoRenewGraceDays);
-  const pendingDelete = addDays(deletion, periods.redemptionDays);
-  const released = addDays(pendingDelete, periods.pendingDeleteDays);
-  const later: readonly PhaseStart[] = [
-    ['redemption', deletion],
-    ['pending_delete', pendingDelete],
-    ['released', released],
+  const deletionTime = deletedAt ?? addDays(expiresAt, periods.autoRenewGraceDays);
+  const pendingDeleteTime = addDays(deletionTime, periods.redemptionDays);
+  const releaseTime = addDays(pendingDeleteTime, periods.pendingDeleteDays);
+  const laterStarts: readonly PhaseStart[] = [
+    ['redemption', deletionTime],
+    ['pending_delete', pendingDeleteTime],
+    ['released', releaseTime],
   ];
   // A name deleted before its expiry has no grace period.
-  return deletion <= expiresAt ? later : [['auto_renew_grace', expiresAt], ...later];
+  return deletionTime <= expiresAt ? laterStarts : [['auto_renew_grace', expiresAt], ...laterStarts];
 }
 
 function addDays(moment: Date, days: number): Date {

@@ -3,7 +3,7 @@ import { cleanText } from '../lib/entered-text.ts';
 import { findZoneProfile } from './profiles.ts';
 import type { NameIssue } from './zone-issue.ts';
 
-/** A valid host name (RFC 1123, UTS 46), which may not be registrable, such as a nameserver's. */
+/** A valid host name (RFC 1123, UTS 46). It isn't always registrable; for example, it can be a nameserver. */
 export interface DomainName {
   /** In lowercase, with `xn--…` labels and without a trailing dot. */
   readonly ascii: string;
@@ -12,7 +12,7 @@ export interface DomainName {
   readonly zone: string;
 }
 
-export type ParsedName =
+export type NameParseResult =
   | { readonly ok: true; readonly value: DomainName }
   | { readonly ok: false; readonly issue: NameIssue };
 
@@ -21,23 +21,23 @@ const MAX_NAME_LENGTH = 253;
 const MAX_DISPLAY_LENGTH = 80;
 const LDH_LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const SLACK_LINK = /^<([^<>|]*)(?:\|([^<>|]*))?>$/;
-/** ASCII characters that aren't allowed in host names, spaces, control characters and bidi controls. */
+/** Spaces, control characters, bidi controls, and ASCII characters that aren't allowed in host names. */
 const FORBIDDEN_CHARACTER = /[\p{Cc}\p{Cs}\p{Co}\p{Zs}\p{Zl}\p{Zp}\p{Bidi_Control}!-,/:-@[-`{-~]/u;
 /** Invisible characters, including bidi controls. */
-const INVISIBLE = /^[\p{C}\p{Zl}\p{Zp}]$/u;
-const ALL_INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
+const INVISIBLE_CHARACTER = /^[\p{C}\p{Zl}\p{Zp}]$/u;
+const INVISIBLE_CHARACTERS = /[\p{C}\p{Zl}\p{Zp}]/gu;
 /** Non-ASCII letters, marks and digits, and characters that IDNA allows inside words (RFC 5892). */
 const IDN_CHARACTERS = /^[\p{L}\p{M}\p{Nd}\p{Join_Control}\u00b7\u0375\u05f3\u05f4\u30fb.-]*$/u;
-/** A last label that URL parsers read as part of an IPv4 address, such as `0x7f.1`. */
-const NUMBER_LABEL = /\.(?:\d+|0x[0-9a-f]*)$/;
+/** A last label that makes URL parsers read the name as an IPv4 address, such as `1` in `0x7f.1`. */
+const NUMERIC_LAST_LABEL = /\.(?:\d+|0x[0-9a-f]*)$/;
 
 /**
  * Accepts names as people type or paste them: with surrounding spaces, capitals or a trailing dot, as a URL,
  * or as a Slack link such as `<http://cafe.rest|cafe.rest>`.
- * @returns a name with at least two labels of 1–63 ASCII characters and at most 253 characters, or the issue;
- * `checkName` checks the zone's rules
+ * @returns a name with at least two labels of 1–63 ASCII characters and at most 253 characters, or the issue.
+ * Doesn't check the zone's rules; see `checkName`
  */
-export function parseDomainName(text: string): ParsedName {
+export function parseDomainName(text: string): NameParseResult {
   const trimmed = cleanText(text).trim();
   if (trimmed === '') return { ok: false, issue: { code: 'name_missing' } };
   const link = SLACK_LINK.exec(trimmed);
@@ -82,7 +82,7 @@ export function formatDomainName(ascii: string): string {
   return unicode === '' || unicode === ascii ? ascii : `${unicode} (${ascii})`;
 }
 
-/** Text that isn't a URL stays unchanged, except for a port. */
+/** Also removes the port. Text that isn't a URL is treated as a host. */
 function extractHost(text: string): string {
   const url = /^https?:\/\/([^/?#]*)/i.exec(text.trim());
   return (url?.[1] ?? text.trim()).replace(/:\d+$/, '');
@@ -97,8 +97,8 @@ function decodePercent(text: string): string {
 }
 
 /** Accepts only a host name, without a link, scheme, user, port or path. */
-export function parseBareHost(text: string): ParsedName {
-  // Dots from Asian keyboards, which IDNA treats as dots (UTS 46).
+export function parseBareHost(text: string): NameParseResult {
+  // IDNA treats ideographic full stops as dots (UTS 46).
   const name = text
     .normalize('NFC')
     .replace(/[\u3002\uff0e\uff61]/g, '.')
@@ -108,10 +108,10 @@ export function parseBareHost(text: string): ParsedName {
   if (enteredIssue !== undefined) return { ok: false, issue: enteredIssue };
 
   const ascii = /^[\x21-\x7e]+$/.test(name) ? name.toLowerCase() : domainToASCII(name);
-  const decoded = domainToUnicode(ascii);
+  const decodedName = domainToUnicode(ascii);
   // Without a profile, only the rules of DNS apply, so a name that UTS 46 rejects is shown in its ASCII form.
   const isLenient = ascii !== '' && !findZoneProfile(ascii).isDocumented;
-  const unicode = isLenient && domainToASCII(decoded) !== ascii ? ascii : decoded;
+  const unicode = isLenient && domainToASCII(decodedName) !== ascii ? ascii : decodedName;
   const encodedIssue = checkEncodedName({ displayText, ascii, unicode, isLenient });
   if (encodedIssue !== undefined) return { ok: false, issue: encodedIssue };
   return { ok: true, value: { ascii, unicode, zone: ascii.slice(ascii.lastIndexOf('.') + 1) } };
@@ -126,11 +126,11 @@ interface EnteredName {
 function checkEnteredName({ text, displayText, name }: EnteredName): NameIssue | undefined {
   if (name === '') return { code: 'name_missing' };
   if (text.includes('@')) return { code: 'email_address', text: displayText };
-  const forbidden = FORBIDDEN_CHARACTER.exec(text)?.[0];
-  if (forbidden !== undefined) {
-    return INVISIBLE.test(forbidden)
+  const forbiddenCharacter = FORBIDDEN_CHARACTER.exec(text)?.[0];
+  if (forbiddenCharacter !== undefined) {
+    return INVISIBLE_CHARACTER.test(forbiddenCharacter)
       ? { code: 'invisible_character', text: displayText }
-      : { code: 'character_not_allowed', text: displayText, character: forbidden };
+      : { code: 'character_not_allowed', text: displayText, character: forbiddenCharacter };
   }
   const labels = name.split('.');
   if (labels.includes('')) return { code: 'empty_label', text: displayText };
@@ -148,7 +148,7 @@ interface EncodedName {
 }
 
 function checkEncodedName({ displayText, ascii, unicode, isLenient }: EncodedName): NameIssue | undefined {
-  if (NUMBER_LABEL.test(ascii)) return { code: 'ip_address', text: displayText };
+  if (NUMERIC_LAST_LABEL.test(ascii)) return { code: 'ip_address', text: displayText };
   if (ascii === '' || unicode === '') return { code: 'letters_not_allowed', text: displayText };
   const labels = ascii.split('.');
   const longLabel = labels.find((label) => label.length > MAX_LABEL_LENGTH);
@@ -163,8 +163,8 @@ function checkEncodedName({ displayText, ascii, unicode, isLenient }: EncodedNam
   }
   if (ascii.length > MAX_NAME_LENGTH)
     return { code: 'name_too_long', length: ascii.length, max: MAX_NAME_LENGTH };
-  const hyphenated = labels.find((label) => label.startsWith('-') || label.endsWith('-'));
-  if (hyphenated !== undefined) return { code: 'hyphen_at_edge', label: hyphenated };
+  const hyphenatedLabel = labels.find((label) => label.startsWith('-') || label.endsWith('-'));
+  if (hyphenatedLabel !== undefined) return { code: 'hyphen_at_edge', label: hyphenatedLabel };
   if (!labels.every((label) => LDH_LABEL.test(label)) || !(isLenient || IDN_CHARACTERS.test(unicode))) {
     return { code: 'symbol_not_allowed', text: displayText };
   }
@@ -178,6 +178,6 @@ function suggestName(label: string): string {
 }
 
 function toDisplayText(text: string): string {
-  const clean = text.replace(ALL_INVISIBLE, '');
+  const clean = text.replace(INVISIBLE_CHARACTERS, '');
   return clean.length > MAX_DISPLAY_LENGTH ? `${[...clean].slice(0, MAX_DISPLAY_LENGTH).join('')}…` : clean;
 }

@@ -7,7 +7,7 @@ import type { ZoneIssue } from './zone-issue.ts';
 
 export { findZoneProfile, listDocumentedZones } from './profiles.ts';
 
-/** The letters of ISO 8859-1 that IDNA allows. A middle dot is allowed only between two l (RFC 5892). */
+/** The letters of ISO 8859-1 that IDNA allows. A middle dot must be between two letters `l` (RFC 5892). */
 const LATIN_1_LABEL = /^(?:[a-z0-9-]|[\u00df-\u00f6\u00f8-\u00ff]|(?<=l)\u00b7(?=l))+$/;
 
 export function checkName(name: DomainName): ZoneIssue[] {
@@ -45,11 +45,11 @@ export function checkRegistrable(name: DomainName): ZoneIssue[] {
   const { publicSuffix, isIcann } = parse(name.ascii);
   if (publicSuffix === name.ascii && isIcann === true) return [{ code: 'public_suffix', name: name.unicode }];
   const issues = checkName(name);
-  const registrable = findZoneProfile(name.ascii).isDocumented
+  const registrableDomain = findZoneProfile(name.ascii).isDocumented
     ? null
     : getDomain(name.ascii, { allowPrivateDomains: true });
-  if (registrable === null || registrable === name.ascii) return issues;
-  const registered = domainToUnicode(registrable) || registrable;
+  if (registrableDomain === null || registrableDomain === name.ascii) return issues;
+  const registered = domainToUnicode(registrableDomain) || registrableDomain;
   return [{ code: 'subdomain', name: name.unicode, registered }, ...issues];
 }
 
@@ -57,7 +57,7 @@ export function checkRegistrable(name: DomainName): ZoneIssue[] {
 const NON_ICANN_ZONES: ReadonlySet<string> = new Set(['arpa', 'edu', 'gov', 'int', 'mil']);
 
 /** Country-code zones have two letters. A zone in another script counts as a country-code zone. */
-export function isGenericZone(name: string): boolean {
+export function isInGenericZone(name: string): boolean {
   const { publicSuffix, isIcann } = parse(name, { allowPrivateDomains: true });
   const zone = publicSuffix?.split('.').at(-1) ?? '';
   return isIcann === true && zone.length > 2 && !zone.startsWith('xn--') && !NON_ICANN_ZONES.has(zone);

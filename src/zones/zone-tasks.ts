@@ -1,7 +1,7 @@
 import type { TaskProfile, ZoneProfile } from './zone.ts';
 import type { ZoneIssue } from './zone-issue.ts';
 
-/** How zones treat a task. */
+/** Describes a task for the checks and notes that depend on the zone. */
 export interface ZoneTask {
   /** The task's name in zone profiles; undefined if no profile lists it. */
   readonly profileKey: string | undefined;
@@ -13,7 +13,7 @@ export interface ZoneTask {
   readonly transferLockLabel?: string;
   /** Premium names cost more. */
   readonly hasPremiumPrices?: true;
-  readonly notes?: (zone: ZoneProfile) => readonly (TaskNote | undefined)[];
+  readonly buildNotes?: (zone: ZoneProfile) => readonly (TaskNote | undefined)[];
 }
 
 export type TaskNote =
@@ -68,13 +68,13 @@ function findTaskProfile(zone: ZoneProfile, { profileKey }: ZoneTask): TaskProfi
  * - `assumed`: the charge is documented only for other zones.
  * - `not_stated`: no charge is documented, which doesn't mean that the task is free.
  */
-export type Charge = 'yes' | 'no' | 'assumed' | 'not_stated';
+export type ChargeStatus = 'yes' | 'no' | 'assumed' | 'not_stated';
 
-export function findCharge(zone: ZoneProfile, task: ZoneTask): Charge {
-  const documented = findTaskProfile(zone, task)?.isChargeable;
-  if (task.isAlwaysChargeable === true && documented === undefined) return 'assumed';
-  const chargeable = task.isAlwaysChargeable ?? documented;
-  return chargeable === undefined ? 'not_stated' : chargeable ? 'yes' : 'no';
+export function findCharge(zone: ZoneProfile, task: ZoneTask): ChargeStatus {
+  const isChargeableByProfile = findTaskProfile(zone, task)?.isChargeable;
+  if (task.isAlwaysChargeable === true && isChargeableByProfile === undefined) return 'assumed';
+  const isChargeable = task.isAlwaysChargeable ?? isChargeableByProfile;
+  return isChargeable === undefined ? 'not_stated' : isChargeable ? 'yes' : 'no';
 }
 
 /** @returns undefined if the task starts no transfer lock */
@@ -93,7 +93,7 @@ export function checkTask(zone: ZoneProfile, task: ZoneTask): ZoneIssue[] {
   return [{ code: 'task_not_offered', task: task.profileKey, zone: zone.zone }];
 }
 
-/** Most important first. */
+/** Lists the most important notes first. */
 export function listTaskNotes(zone: ZoneProfile, task: ZoneTask): TaskNote[] {
   const notes: readonly (TaskNote | undefined)[] = [
     findCharge(zone, task) === 'yes' ? { code: 'costs_money' } : undefined,
@@ -103,7 +103,7 @@ export function listTaskNotes(zone: ZoneProfile, task: ZoneTask): TaskNote[] {
       ? { code: 'premium_names', text: zone.premiumNamesNote }
       : undefined,
     findTaskProfile(zone, task)?.processing === 'manual' ? { code: 'processed_manually' } : undefined,
-    ...(task.notes?.(zone) ?? []),
+    ...(task.buildNotes?.(zone) ?? []),
   ];
   return notes.filter((note) => note !== undefined);
 }

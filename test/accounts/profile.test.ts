@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readProfile } from '../../src/accounts/profile.ts';
+import { parseProfile } from '../../src/accounts/profile.ts';
 
 test.each([
   [
@@ -15,5 +15,5 @@ test.each([
   ['with empty numbers', { status: null, substatus: '', owner: { context: null } }, { owner: {} }],
   ['with other types', { status: true, substatus: [], language: 5, owner: 'kim' }, {}],
 ])('only valid values are read from a user’s record %s', (_how, record, profile) => {
-  expect(readProfile(record)).toEqual(profile);
+  expect(parseProfile(record)).toEqual(profile);
 });

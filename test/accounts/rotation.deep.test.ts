@@ -130,7 +130,7 @@ test(`${CREDENTIALS} credentials are resealed despite ${KILLS} kills and ${BROKE
     expect(keys.get('new') ?? 0, `after kill ${kill}`).toBeGreaterThanOrEqual(target);
   }
   const last = start();
-  await last.line(/"msg":"sealed"/);
+  await last.waitForLine(/"msg":"sealed"/);
   expect(await last.ended, last.output()).toBe(0);
   expect(await verifyAll()).toEqual(new Map([['new', CREDENTIALS]]));
   expect(await countResealed()).toBe(CREDENTIALS);

@@ -10,7 +10,7 @@ import { domainRenew } from '../../src/service/tasks/domain.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import type { Database } from '../../src/store/database.ts';
 import { useTestDatabase } from '../support/database.ts';
-import { clearLog, teamEvents } from '../support/log.ts';
+import { deleteTeamEvents, readTeamEvents } from '../support/log.ts';
 
 /* The team's account on a real database. */
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await Promise.all(open.splice(0).map((accounts) => accounts.close()));
   await database.prisma.account.deleteMany();
-  await clearLog(database);
+  await deleteTeamEvents(database);
 });
 afterAll(async () => {
   await service.close();
@@ -76,7 +76,7 @@ async function link(accounts: Accounts, by = 'U0ADA', given = credential()): Pro
 
 /** Lists the log entries of the team's account. */
 async function listChanges(from = FROM) {
-  return (await teamEvents(database, 'T0STEWARD', from, TO)).flatMap((event) =>
+  return (await readTeamEvents(database, 'T0STEWARD', from, TO)).flatMap((event) =>
     event.subject.kind === 'account' && 'application' in event
       ? {
           kind: event.kind,
@@ -91,9 +91,9 @@ async function listChanges(from = FROM) {
 
 test('the team’s account has no person, records the admin who linked it, and signs requests', async () => {
   const accounts = newAccounts();
-  expect(await accounts.team.current()).toBeUndefined();
+  expect(await accounts.team.find()).toBeUndefined();
   const id = await link(accounts);
-  const team = await accounts.team.current();
+  const team = await accounts.team.find();
   expect(team).toMatchObject({
     id,
     login: uuid,
@@ -103,7 +103,7 @@ test('the team’s account has no person, records the admin who linked it, and s
   });
   expect(team?.userId).toBeUndefined();
   expect(await accounts.list('U0ADA')).toEqual([]);
-  expect(await accounts.listPeople()).toEqual([]);
+  expect(await accounts.listUserIds()).toEqual([]);
   expect(await accounts.findActive('U0ADA')).toBeUndefined();
 
   const { name } = service.state.addDomain({ name: 'cafe.rest', context: 4, expires: Date.now() + 1e9 });
@@ -130,7 +130,7 @@ test('each team has one account, besides its admin’s own application', async (
   await accounts.link('U0ADA', credential());
   const id = await link(accounts);
   expect(await link(accounts, 'U0BOB'), 'ID of the same application').toBe(id);
-  expect(await accounts.team.current()).toMatchObject({ id, linkedBy: 'U0BOB' });
+  expect(await accounts.team.find()).toMatchObject({ id, linkedBy: 'U0BOB' });
   const other = await link(accounts, 'U0ADA', credential({ uuid: '11111111-2222', application: 'other' }));
   expect(other).not.toBe(id);
   expect(await accounts.find(id)).toBeUndefined();
@@ -138,7 +138,7 @@ test('each team has one account, besides its admin’s own application', async (
   expect(await accounts.list('U0ADA')).toHaveLength(1);
 
   const sister = newAccounts('T0SISTER');
-  expect(await sister.team.current()).toBeUndefined();
+  expect(await sister.team.find()).toBeUndefined();
   await link(sister);
   expect(await database.prisma.account.count({ where: { teamKey: { not: null } } })).toBe(2);
 });
@@ -158,7 +158,7 @@ test('unlinking deletes the team’s account and its secrets, once', async () =>
   const id = await link(accounts);
   expect(await accounts.team.unlink('U0BOB')).toMatchObject({ id });
   expect(await accounts.team.unlink('U0BOB')).toBeUndefined();
-  expect(await accounts.team.current()).toBeUndefined();
+  expect(await accounts.team.find()).toBeUndefined();
   expect(await accounts.loadClient(id)).toBeUndefined();
   expect(await database.prisma.account.count()).toBe(0);
 });

@@ -11,7 +11,7 @@ import { changeOrder } from '../../src/orders/change-order.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { newGate } from '../orders/rig.ts';
 import { SUFFICIENT_APPROVAL } from '../orders/sample.ts';
-import { at, newOrder, type Rig, startRig, T0 } from '../store/order-rig.ts';
+import { newOrder, type Rig, START_TIME, secondsLater, startRig } from '../store/order-rig.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { until } from '../support/demo.ts';
 
@@ -33,7 +33,7 @@ describe('a loop', () => {
 
   /** @param claimable the work that the loop finds */
   const createTestLoop = (
-    work: (id: string, isClaimed: boolean) => Promise<void>,
+    handle: (id: string, isClaimed: boolean) => Promise<void>,
     { concurrency = 8, periodMs = NEVER_MS, claimable = [] as string[] } = {},
   ) => {
     loop = createLoop({
@@ -41,7 +41,7 @@ describe('a loop', () => {
       concurrency,
       periodMs,
       claim: async (limit) => claimable.splice(0, limit),
-      work,
+      handle,
       onFailed: () => undefined,
       log,
     });
@@ -124,7 +124,7 @@ describe('a loop', () => {
         if (searches === 1) throw new Error('the database is away');
         return searches === 2 ? ['bad', 'good'] : [];
       },
-      work: async (id) => {
+      handle: async (id) => {
         if (id === 'bad') throw new Error('no');
         done.push(id);
       },
@@ -167,7 +167,7 @@ describe('a periodic task', () => {
       begun += 1;
       return new Promise<void>((resolve) => ends.push(resolve));
     };
-    const task = startPeriodicTask({ name: 'test', everyMs: 5, work, onEnded: () => undefined, log });
+    const task = startPeriodicTask({ name: 'test', periodMs: 5, work, onEnded: () => undefined, log });
     void task.runNow();
     void task.runNow();
     expect(begun).toBe(1);
@@ -187,7 +187,7 @@ describe('a periodic task', () => {
     };
     const outcomes: string[] = [];
     const onEnded = (outcome: string) => void outcomes.push(outcome);
-    const task = startPeriodicTask({ name: 'test', everyMs: 1, work, onEnded, log });
+    const task = startPeriodicTask({ name: 'test', periodMs: 1, work, onEnded, log });
     await until('the task is retried', () => tries > 2);
     expect(outcomes.slice(0, 2)).toEqual(['failed', 'failed']);
     task.stop();
@@ -225,12 +225,12 @@ describe('processes on one database', () => {
       notificationLeaseMs: LEASE_MS,
       periodMs,
       onFailed: () => undefined,
-      now: () => at(10),
+      now: () => secondsLater(10),
       log,
     });
     running.push(reconciler);
     reconciler.start();
-    return { store, now: () => at(10), advance: reconciler.advance };
+    return { store, now: () => secondsLater(10), advance: reconciler.advance };
   };
   const newApprovedOrder = () => newOrder({ state: 'APPROVED', expiresAt: undefined, remindAt: undefined });
 
@@ -300,7 +300,7 @@ describe('processes on one database', () => {
     });
     for (let n = 0; n < 60; n += 1) await rig.save(newApprovedOrder());
     await until('all execution slots are taken', () => executing === 48);
-    const { id } = await rig.save(newOrder({ remindAt: undefined, expiresAt: at(9) }));
+    const { id } = await rig.save(newOrder({ remindAt: undefined, expiresAt: secondsLater(9) }));
     await until('the order is due to expire', () => expired.includes(id));
     held.open();
   });
@@ -318,7 +318,7 @@ describe('processes on one database', () => {
       const { id } = await rig.save(
         newOrder({ ...newApprovedOrder(), id: `unknown-${n}`, deliveryId: `u${n}`, state: 'UNKNOWN' }),
       );
-      await rig.sql('UPDATE orders SET due_at = $2 WHERE id = $1', [id, T0]);
+      await rig.sql('UPDATE orders SET due_at = $2 WHERE id = $1', [id, START_TIME]);
     }
     await rig.save(newApprovedOrder());
     await until('the approved order is executed', () => advanced.length === 1);

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { bolt, SIGNED, serve } from '../support/http-server.ts';
+import { boltStub, SIGNATURE_HEADER, startTestServer } from '../support/http-server.ts';
 
 describe('connections without a request', () => {
   /** Opens connections that only send `text`. */
@@ -22,7 +22,7 @@ describe('connections without a request', () => {
   }
 
   const deliver = (url: string) =>
-    fetch(`${url}/slack/events`, { method: 'POST', body: '{"a":1}', headers: SIGNED });
+    fetch(`${url}/slack/events`, { method: 'POST', body: '{"a":1}', headers: SIGNATURE_HEADER });
 
   test.each([
     ['that send nothing', ''],
@@ -36,7 +36,7 @@ describe('connections without a request', () => {
       `POST /slack/events HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n${'x'.repeat(1_001)}`,
     ],
   ])('%s don’t block deliveries', async (_what, text) => {
-    const url = await serve({ slack: () => bolt });
+    const url = await startTestServer({ getSlackListener: () => boltStub });
     const sockets = await openConnections(url, 1_200, text);
     const response = await deliver(url);
     expect(response.status).toBe(200);
@@ -50,7 +50,7 @@ describe('connections without a request', () => {
   });
 
   test('are closed after seconds, even if there are few', { timeout: 20_000 }, async () => {
-    const url = await serve({ slack: () => bolt });
+    const url = await startTestServer({ getSlackListener: () => boltStub });
     const [socket] = await openConnections(url, 1, 'POST /slack/events HTTP/1.1\r\nhost: x\r\n');
     const openedAt = performance.now();
     await new Promise((resolve) => socket?.resume().once('close', resolve));

@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startMetricsServer } from '../../src/app/server.ts';
-import { bolt, SIGNED, serve } from '../support/http-server.ts';
+import { boltStub, SIGNATURE_HEADER, startTestServer } from '../support/http-server.ts';
 
 test('healthz responds whatever is missing, and readyz names what is missing', async () => {
-  const url = await serve({ listMissing: async () => ({ database: 'does not answer' }) });
+  const url = await startTestServer({ listUnreadyParts: async () => ({ database: 'does not answer' }) });
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   const ready = await fetch(`${url}/readyz`);
   expect(ready.status).toBe(503);
@@ -14,7 +14,7 @@ test('healthz responds whatever is missing, and readyz names what is missing', a
 });
 
 test('readyz is 200 if nothing is missing, and metrics are served unchanged', async () => {
-  const url = await serve();
+  const url = await startTestServer();
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
   const metrics = await fetch(`${url}/metrics`);
   expect(metrics.headers.get('content-type')).toBe('text/plain; version=0.0.4');
@@ -22,7 +22,7 @@ test('readyz is 200 if nothing is missing, and metrics are served unchanged', as
 });
 
 test('a separate metrics port serves only metrics, and the main port none', async () => {
-  const url = await serve({ metrics: undefined });
+  const url = await startTestServer({ metrics: undefined });
   const metrics = await startMetricsServer({
     port: 0,
     log: pino({ level: 'silent' }),
@@ -41,14 +41,14 @@ test('a separate metrics port serves only metrics, and the main port none', asyn
 
 test('a failing handler responds with 500, without details', async () => {
   const text = () => Promise.reject(new Error('password is hunter2'));
-  const url = await serve({ metrics: { contentType: 'text/plain', text } });
+  const url = await startTestServer({ metrics: { contentType: 'text/plain', text } });
   const response = await fetch(`${url}/metrics`);
   expect(response.status).toBe(500);
   expect(await response.text()).not.toContain('hunter2');
 });
 
 test('every response has headers against sniffing, framing and caching', async () => {
-  const url = await serve();
+  const url = await startTestServer();
   for (const path of ['/healthz', '/readyz', '/nothing-here']) {
     const { headers } = await fetch(url + path);
     expect(headers.get('x-content-type-options'), path).toBe('nosniff');
@@ -63,22 +63,22 @@ test.each([
   ['POST', '/healthz', 404],
   ['HEAD', '/healthz', 200],
 ])('%s %s responds with %i', async (method, path, status) => {
-  const url = await serve();
+  const url = await startTestServer();
   expect((await fetch(url + path, { method })).status).toBe(status);
 });
 
 test('deliveries are refused while Slack isn’t connected, so that Slack retries them', async () => {
-  const url = await serve();
+  const url = await startTestServer();
   const response = await fetch(`${url}/slack/events`, { method: 'POST', body: '{}' });
   expect(response.status).toBe(503);
 });
 
 test('a delivery reaches Bolt with its original bytes and a normalized media type', async () => {
-  const url = await serve({ slack: () => bolt });
+  const url = await startTestServer({ getSlackListener: () => boltStub });
   const response = await fetch(`${url}/slack/events`, {
     method: 'POST',
     body: '{"a":1}',
-    headers: { 'content-type': 'Application/JSON; charset=utf-8', ...SIGNED },
+    headers: { 'content-type': 'Application/JSON; charset=utf-8', ...SIGNATURE_HEADER },
   });
   expect(await response.text()).toBe('application/json {"a":1}');
 });
@@ -86,11 +86,11 @@ test('a delivery reaches Bolt with its original bytes and a normalized media typ
 describe('a body isn’t parsed before its signature is verified', () => {
   test.each([
     ['unsigned', {}, 401],
-    ['wrongly signed', SIGNED, 401],
+    ['wrongly signed', SIGNATURE_HEADER, 401],
   ])('%s: responds with 401 to any body', async (_what, headers, status) => {
     const verified: string[] = [];
-    const url = await serve({
-      slack: () => bolt,
+    const url = await startTestServer({
+      getSlackListener: () => boltStub,
       isSigned: (_headers, body) => {
         verified.push(body.toString());
         return false;
@@ -105,11 +105,11 @@ describe('a body isn’t parsed before its signature is verified', () => {
   });
 
   test('correctly signed: responds with 400 to invalid JSON', async () => {
-    const url = await serve({ slack: () => bolt });
+    const url = await startTestServer({ getSlackListener: () => boltStub });
     const response = await fetch(`${url}/slack/events`, {
       method: 'POST',
       body: '{"broken',
-      headers: SIGNED,
+      headers: SIGNATURE_HEADER,
     });
     expect(response.status).toBe(400);
   });
@@ -129,7 +129,7 @@ describe('Slack’s certificate check', () => {
       { method: 'POST', headers: { ...form, 'x-slack-request-timestamp': '1' }, body: 'ssl_check=1' },
     ],
   ])('%s responds with an empty 200, even if Slack isn’t connected', async (_what, path, init) => {
-    const url = await serve();
+    const url = await startTestServer();
     const response = await fetch(`${url}/slack/events${path}`, init);
     expect([response.status, await response.text()]).toEqual([200, '']);
   });
@@ -144,17 +144,17 @@ describe('Slack’s certificate check', () => {
     ['in the query', '?ssl_check=1', {}, command, 200],
     ['in both', '?ssl_check=1', {}, `ssl_check=1&${command}`, 200],
     ['with a timestamp', '', { 'x-slack-request-timestamp': '1' }, `ssl_check=1&${command}`, 200],
-    ['wrongly signed', '', SIGNED, `ssl_check=1&${command}`, 401],
-    ['wrongly signed, in the query', '?ssl_check=1', SIGNED, command, 401],
+    ['wrongly signed', '', SIGNATURE_HEADER, `ssl_check=1&${command}`, 401],
+    ['wrongly signed, in the query', '?ssl_check=1', SIGNATURE_HEADER, command, 401],
     ['longer than a check', '', {}, `ssl_check=1&${command}&filler=${'x'.repeat(1_000)}`, 401],
     ['in another encoding', '', {}, `%73sl_check=1&${command}`, 401],
     ['twice', '', {}, `ssl_check=0&ssl_check=1&${command}`, 200],
     ['with another value', '', {}, `ssl_check=11&${command}`, 401],
   ])('%s never passes a command to Slack’s handler', async (_what, path, headers, body, status) => {
     const handled: string[] = [];
-    const url = await serve({
+    const url = await startTestServer({
       isSigned: () => false,
-      slack: () => (request, response) => {
+      getSlackListener: () => (request, response) => {
         handled.push(request.url ?? '');
         response.end();
       },
@@ -171,7 +171,7 @@ describe('Slack’s certificate check', () => {
 });
 
 test('a connection is reused for the next delivery', async () => {
-  const url = await serve({ slack: () => bolt });
+  const url = await startTestServer({ getSlackListener: () => boltStub });
   const { port } = new URL(url);
   const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8');
   onTestFinished(() => {
@@ -193,7 +193,7 @@ test('a connection is reused for the next delivery', async () => {
 });
 
 test('an endless body is refused at one megabyte', async () => {
-  const url = await serve({ slack: () => bolt });
+  const url = await startTestServer({ getSlackListener: () => boltStub });
   const { port } = new URL(url);
   const socket = connect(Number(port), '127.0.0.1');
   let answer = '';
@@ -216,6 +216,6 @@ test('the server can’t start on a port in use', async () => {
   await new Promise<void>((resolve) => other.listen(0, resolve));
   const address = other.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  await expect(serve({ port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await expect(startTestServer({ port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   await new Promise((resolve) => other.close(resolve));
 });

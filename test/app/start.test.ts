@@ -1,6 +1,6 @@
 import { startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { checkSettingsLater, fetchIdentity, retryAtStart, StartError } from '../../src/app/start.ts';
+import { checkSettingsLater, fetchBotIdentity, retryAtStart, StartError } from '../../src/app/start.ts';
 import { readConfig } from '../../src/config/environment.ts';
 import { applySavedSettings } from '../../src/config/settings.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -23,7 +23,7 @@ function start(signal = new AbortController().signal) {
     },
   });
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-  const identified = retryAtStart('Slack', log, signal, () => fetchIdentity(web));
+  const identified = retryAtStart('Slack', log, signal, () => fetchBotIdentity(web));
   identified.catch(() => undefined); // reported when it is awaited
   return { identified, logged: () => text };
 }
@@ -32,7 +32,7 @@ describe('when Slack rate-limits the start', () => {
   test('it retries after the given time', { timeout: 30_000 }, async () => {
     const calls = () => workspace.calls.filter(({ method }) => method === 'auth.test').length;
     const before = calls();
-    workspace.faults.set({ method: 'auth.test', kind: 'ratelimited', retryAfter: 1, times: 1 });
+    workspace.faults.set({ method: 'auth.test', kind: 'ratelimited', retryAfterSeconds: 1, times: 1 });
     const begun = performance.now();
     const { identified, logged } = start();
     expect(await identified).toMatchObject({ teamId: workspace.teamId });
@@ -43,7 +43,7 @@ describe('when Slack rate-limits the start', () => {
 
   test('a signal ends the wait', async () => {
     const ending = new AbortController();
-    workspace.faults.set({ method: 'auth.test', kind: 'ratelimited', retryAfter: 600 });
+    workspace.faults.set({ method: 'auth.test', kind: 'ratelimited', retryAfterSeconds: 600 });
     const { identified, logged } = start(ending.signal);
     await until('the wait begins', () => logged().includes('"waitMs":600000'));
     ending.abort();
@@ -69,8 +69,8 @@ describe('the settings check half a minute after the start', () => {
     const lines: string[] = [];
     const log = createLog('info', { write: (line) => void lines.push(line) });
     const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-    const bot = await fetchIdentity(web);
-    const teamSettings = vi.fn(async () => applySavedSettings(config.team, {}));
+    const bot = await fetchBotIdentity(web);
+    const teamSettings = vi.fn(async () => applySavedSettings(config.defaultSettings, {}));
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const giveUp = checkSettingsLater({ config, log }, { web, bot, orgId: undefined }, teamSettings);
     vi.advanceTimersByTime(ms);

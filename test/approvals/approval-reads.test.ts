@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { approveOrder, approveSigned } from '../../src/approvals/approve.ts';
+import { approveOrder, approveWithSignature } from '../../src/approvals/approve.ts';
 import { createOrderSigning } from '../../src/approvals/order-signing.ts';
 import { createBudgetComparer } from '../../src/money/budget-comparison.ts';
 import { createOrderIncidents } from '../../src/names/order-incidents.ts';
@@ -10,7 +10,7 @@ import { createIncidentStore } from '../../src/store/incidents.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
 import { createKeyStore } from '../../src/store/signing.ts';
 import { type MoneyRig, startRig } from '../money/rig.ts';
-import { ALICE, HOUR_MS, TEAM } from '../orders/rig.ts';
+import { ALICE, HOUR_MS, TEAM_SETTINGS } from '../orders/rig.ts';
 import { namesContextWith } from '../support/names-context.ts';
 import { SIGNED_RULE, startSigningRig } from './signing-rig.ts';
 
@@ -38,8 +38,8 @@ beforeAll(async () => {
     trust: undefined,
     readRows: () => keys.readRows(),
     directory: rig.directory,
-    applySavedSettings: () => TEAM,
-    environmentSettings: TEAM,
+    applySavedSettings: () => TEAM_SETTINGS,
+    environmentSettings: TEAM_SETTINGS,
     ruleFacts: rig.orders.ruleFacts,
     now: () => rig.now,
   });
@@ -89,7 +89,7 @@ test.each([
   await m.addBudget(5_000, { tag: 'client' });
   const until = new Date(m.rig.now.getTime() + HOUR_MS);
   await m.rig.standIns.begin('U0CAROL', { userId: 'U0EVE', until }, m.rig.now);
-  const { id } = await m.ask('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
+  const { id } = await m.requestAccepted('renew', { names: ['cafe.rest', 'bar.rest'], period: 1 });
 
   const statements = await approve(id, userId);
 
@@ -100,12 +100,12 @@ test.each([
 test('a signed approval reads policy, settings and keys in one statement', async () => {
   const s = await startSigningRig();
   try {
-    await s.publish([SIGNED_RULE]);
+    await s.publishPolicy([SIGNED_RULE]);
     const { id } = await s.requestRenewal('cafe.rest');
-    await s.sign(id, s.people.bob);
-    const signed = await s.signOrder(id, s.people.carol);
+    await s.approveWithSignatures(id, s.people.bob);
+    const signed = await s.createSignature(id, s.people.carol);
     statements.mockClear();
-    const outcome = await approveSigned(s.rig.orders, id, 'U0CAROL', signed);
+    const outcome = await approveWithSignature(s.rig.orders, id, 'U0CAROL', signed);
     expect(outcome).toMatchObject({ ok: true, order: { state: 'APPROVED' } });
     expect(listQueryTexts().filter((text) => text.includes('policy_versions'))).toHaveLength(1);
   } finally {

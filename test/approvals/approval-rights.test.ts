@@ -21,7 +21,7 @@ import { newTeamSettings } from '../support/settings.ts';
 const order = newOrder(['cafe.rest'], { requesterId: 'U0ALICE' });
 const policyOf = (approvers: readonly string[], allowSelfApproval = false) => ({
   approvers: new Set(approvers),
-  unconfirmed: new Set<string>(),
+  unconfirmedIds: new Set<string>(),
   unreadableGroups: [],
   allowSelfApproval,
 });
@@ -192,7 +192,7 @@ describe('silent approvers and stand-ins', () => {
     const standIns = new Map([[away, { userId, until: new Date() }]]);
     const context = contextWith({
       ...{ directory, now: () => new Date() },
-      standIns: { current: async () => standIns },
+      standIns: { loadActiveStandIns: async () => standIns },
     });
     const { list, ...requirements } = newRequirements(['cafe.rest']);
     const people = { approvers: ['S0LEADS', 'U0SAM', 'U0ALICE'], silent: ['U0SAM'] };
@@ -205,7 +205,11 @@ describe('silent approvers and stand-ins', () => {
 
   test('group members aren’t read if nobody is away', async () => {
     readGroups.length = 0;
-    const nobody = { standIns: { current: async () => new Map() }, directory, now: () => new Date() };
+    const nobody = {
+      standIns: { loadActiveStandIns: async () => new Map() },
+      directory,
+      now: () => new Date(),
+    };
     const { list, ...requirements } = newRequirements(['cafe.rest']);
     const leads = list.map((each) => ({ ...each, approvers: ['S0LEADS'] }));
     await loadStandIns(contextWith(nobody), order, { ...requirements, list: leads });
@@ -227,9 +231,9 @@ describe('silent approvers and stand-ins', () => {
     );
     const approvers = [buildDefaultRequirement(newTeamSettings({ approvers: ['U0BOB', 'U0SAM'] }), [])];
     const source = { directory: { ...directory, findMembership }, standIns };
-    const { unconfirmed } = await loadPeople(source, approvers, ['U0DORA']);
+    const { unconfirmedIds } = await loadPeople(source, approvers, ['U0DORA']);
     expect(lookups).toEqual(['U0BOB', 'U0DORA']);
-    expect([...unconfirmed]).toEqual(['U0DORA']);
+    expect([...unconfirmedIds]).toEqual(['U0DORA']);
   });
 });
 
@@ -273,15 +277,15 @@ describe('the decision queue', () => {
     const context = contextWith({
       now: () => new Date(),
       loadSettings: async () => newTeamSettings({ allowSelfApproval }),
-      standIns: { current: async () => new Map() },
+      standIns: { loadActiveStandIns: async () => new Map() },
       directory: { findMembership: async () => 'member', listGroupMembers: async () => [] },
     });
     const orders = overrides.map((each) => newOrder(['cafe.rest'], each));
-    const { isApprover, toDecide, toResolve } = await loadApproverStatus(context, userId, orders);
+    const { isApprover, ordersToDecide, ordersToResolve } = await loadApproverStatus(context, userId, orders);
     const parts = [
       isApprover && 'approver',
-      toDecide.length > 0 && `decides ${toDecide.length}`,
-      toResolve.length > 0 && `settles ${toResolve.length}`,
+      ordersToDecide.length > 0 && `decides ${ordersToDecide.length}`,
+      ordersToResolve.length > 0 && `settles ${ordersToResolve.length}`,
     ];
     expect(parts.filter((part) => part !== false).join(', ')).toBe(expected);
   });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
   evaluateProgress,
-  type People,
+  type PeopleFacts,
   type Progress,
   type ProgressContext,
 } from '../../src/approvals/progress.ts';
 import type { Requirements } from '../../src/policy/evaluate.ts';
-import { GROUPS, groups, ids, PEOPLE, people } from '../policy/arbitraries.ts';
+import { approverIds, GROUPS, groups, PEOPLE, people } from '../policy/arbitraries.ts';
 import fc, { runs } from '../support/properties.ts';
 
 const NOW = new Date('2026-11-02T10:00:00Z');
@@ -35,16 +35,18 @@ function demand(
   };
 }
 
-const EVERYONE: People = {
+const EVERYONE: PeopleFacts = {
   groups: new Map([['S0LEGAL', new Set(['U0BOB', 'U0CAROL'])]]),
   membership: new Map(PEOPLE.map((userId) => [userId, 'member'])),
   standIns: new Map(),
 };
 
-function context(fields: Partial<ProgressContext> & { readonly with?: Partial<People> }): ProgressContext {
+function context(
+  fields: Partial<ProgressContext> & { readonly with?: Partial<PeopleFacts> },
+): ProgressContext {
   return {
     requesters: new Set(['U0ANNA']),
-    approvals: [],
+    approvedByIds: [],
     signers: new Set(),
     people: { ...EVERYONE, ...fields.with },
     allowSelfApproval: false,
@@ -64,26 +66,26 @@ const away = (...entries: readonly (readonly [away: string, standIn: string, unt
 describe('approvals', () => {
   test('by listed people and by members of listed groups count', () => {
     const needs = demand([2, 'U0DAVE', 'S0LEGAL']);
-    const one = evaluateProgress(needs, context({ approvals: ['U0BOB', 'U0BOB', 'U0EVE'] }));
+    const one = evaluateProgress(needs, context({ approvedByIds: ['U0BOB', 'U0BOB', 'U0EVE'] }));
     expect(one.isApproved).toBe(false);
     expect(one.requirements[0]?.slots).toEqual([{ userId: 'U0BOB', standsInFor: undefined }]);
-    expect(evaluateProgress(needs, context({ approvals: ['U0BOB', 'U0DAVE'] })).isApproved).toBe(true);
+    expect(evaluateProgress(needs, context({ approvedByIds: ['U0BOB', 'U0DAVE'] })).isApproved).toBe(true);
   });
 
   test('by one person count for several requirements, and all must be met', () => {
     const needs = demand([1, 'U0BOB', 'U0DAVE'], [2, 'S0LEGAL']);
-    const { isApproved, requirements } = evaluateProgress(needs, context({ approvals: ['U0BOB'] }));
+    const { isApproved, requirements } = evaluateProgress(needs, context({ approvedByIds: ['U0BOB'] }));
     expect(isApproved).toBe(false);
     expect(missingOf(requirements)).toEqual([0, 1]);
-    expect(evaluateProgress(needs, context({ approvals: ['U0BOB', 'U0CAROL'] })).isApproved).toBe(true);
+    expect(evaluateProgress(needs, context({ approvedByIds: ['U0BOB', 'U0CAROL'] })).isApproved).toBe(true);
   });
 
   test('by the requester don’t count unless that is allowed', () => {
     const needs = demand([1, 'U0ANNA', 'U0BOB']);
-    const own = { approvals: ['U0ANNA'] };
+    const own = { approvedByIds: ['U0ANNA'] };
     expect(evaluateProgress(needs, context(own)).isApproved).toBe(false);
     expect(evaluateProgress(needs, context({ ...own, allowSelfApproval: true })).isApproved).toBe(true);
-    const again = { approvals: ['U0BOB'], requesters: new Set(['U0ANNA', 'U0BOB']) };
+    const again = { approvedByIds: ['U0BOB'], requesters: new Set(['U0ANNA', 'U0BOB']) };
     expect(evaluateProgress(needs, context(again)).isApproved).toBe(false);
   });
 
@@ -92,7 +94,7 @@ describe('approvals', () => {
     membership.delete('U0CAROL');
     const { requirements } = evaluateProgress(
       demand([1, 'S0LEGAL']),
-      context({ approvals: ['U0BOB', 'U0CAROL'], with: { membership } }),
+      context({ approvedByIds: ['U0BOB', 'U0CAROL'], with: { membership } }),
     );
     expect(requirements[0]?.slots).toEqual([]);
   });
@@ -100,7 +102,7 @@ describe('approvals', () => {
   test('by members of an unreadable group don’t count', () => {
     const { requirements } = evaluateProgress(
       demand([1, 'S0LEGAL', 'U0DAVE']),
-      context({ approvals: ['U0BOB'], with: { groups: new Map() } }),
+      context({ approvedByIds: ['U0BOB'], with: { groups: new Map() } }),
     );
     expect(requirements[0]?.slots).toEqual([]);
   });
@@ -119,13 +121,13 @@ describe('a stand-in', () => {
   test('approves for the absent person, and is recorded as their stand-in', () => {
     const { isApproved, requirements } = evaluateProgress(
       needs,
-      context({ approvals: ['U0CAROL'], with: carolForBob }),
+      context({ approvedByIds: ['U0CAROL'], with: carolForBob }),
     );
     expect(isApproved).toBe(true);
     expect(requirements[0]?.slots).toEqual([{ userId: 'U0CAROL', standsInFor: 'U0BOB' }]);
   });
 
-  test.each<[string, Partial<ProgressContext> & { readonly with: Partial<People> }]>([
+  test.each<[string, Partial<ProgressContext> & { readonly with: Partial<PeopleFacts> }]>([
     ['doesn’t count after the end time', { with: away(['U0BOB', 'U0CAROL', NOW]) }],
     ['can’t have a stand-in', { with: away(['U0BOB', 'U0EVE'], ['U0EVE', 'U0CAROL']) }],
     ['can only replace approvers', { with: away(['U0EVE', 'U0CAROL']) }],
@@ -144,36 +146,36 @@ describe('a stand-in', () => {
       { with: { ...carolForBob, membership: new Map(EVERYONE.membership).set('U0BOB', 'left') } },
     ],
   ])('%s', (_name, fields) => {
-    const progress = evaluateProgress(needs, context({ ...fields, approvals: ['U0CAROL'] }));
+    const progress = evaluateProgress(needs, context({ ...fields, approvedByIds: ['U0CAROL'] }));
     expect(progress.isApproved).toBe(false);
   });
 
   test('and the absent person count as one approval', () => {
-    const both = context({ approvals: ['U0CAROL', 'U0BOB'], with: carolForBob });
+    const both = context({ approvedByIds: ['U0CAROL', 'U0BOB'], with: carolForBob });
     expect(evaluateProgress(demand([2, 'U0BOB', 'U0DAVE']), both).isApproved).toBe(false);
   });
 
   test('for two people counts as one approval', () => {
     const forBoth = away(['U0BOB', 'U0CAROL'], ['U0DAVE', 'U0CAROL']);
     const needsBoth = demand([2, 'U0BOB', 'U0DAVE']);
-    expect(evaluateProgress(needsBoth, context({ approvals: ['U0CAROL'], with: forBoth })).isApproved).toBe(
-      false,
-    );
-    const withBob = context({ approvals: ['U0CAROL', 'U0BOB'], with: forBoth });
+    expect(
+      evaluateProgress(needsBoth, context({ approvedByIds: ['U0CAROL'], with: forBoth })).isApproved,
+    ).toBe(false);
+    const withBob = context({ approvedByIds: ['U0CAROL', 'U0BOB'], with: forBoth });
     expect(evaluateProgress(needsBoth, withBob).isApproved).toBe(true);
   });
 
   test('counts as themselves if they’re an approver too', () => {
     const { requirements } = evaluateProgress(
       demand([2, 'U0BOB', 'U0CAROL']),
-      context({ approvals: ['U0CAROL'], with: carolForBob }),
+      context({ approvedByIds: ['U0CAROL'], with: carolForBob }),
     );
     expect(requirements[0]?.slots).toEqual([{ userId: 'U0CAROL', standsInFor: undefined }]);
   });
 });
 
 const requirement = fc
-  .tuple(fc.integer({ min: 1, max: 3 }), ids(1))
+  .tuple(fc.integer({ min: 1, max: 3 }), approverIds(1))
   .map(([needed, approvers]) => [needed, ...approvers] as const);
 const needs = fc.array(requirement, { minLength: 1, maxLength: 3 }).map((all) => demand(...all));
 const standIns = fc
@@ -195,7 +197,7 @@ const membership = fc
   );
 const contexts: fc.Arbitrary<ProgressContext> = fc.record({
   requesters: people.map((list) => new Set<string>(list.slice(0, 2))),
-  approvals: fc.array(fc.constantFrom(...PEOPLE), { maxLength: 6 }),
+  approvedByIds: fc.array(fc.constantFrom(...PEOPLE), { maxLength: 6 }),
   signers: fc.constant(new Set<string>()),
   people: fc.record({ groups, membership, standIns }),
   allowSelfApproval: fc.boolean(),
@@ -237,7 +239,7 @@ function isAllowed(approvers: readonly string[], needed: number, world: Progress
       )
     );
   };
-  return canAssign([...new Set(world.approvals)], [...slotOwners], needed);
+  return canAssign([...new Set(world.approvedByIds)], [...slotOwners], needed);
 }
 
 describe('for random people and approvals', () => {
@@ -267,8 +269,8 @@ describe('for random people and approvals', () => {
   test('the requester never approves alone unless that is allowed', () => {
     fc.assert(
       fc.property(needs, contexts, (order, any) => {
-        const approvals = any.approvals.filter((userId) => any.requesters.has(userId));
-        const world = { ...any, approvals, allowSelfApproval: false };
+        const approvedByIds = any.approvedByIds.filter((userId) => any.requesters.has(userId));
+        const world = { ...any, approvedByIds, allowSelfApproval: false };
         expect(evaluateProgress(order, world).isApproved).toBe(false);
       }),
       { numRuns: runs(5_000) },
@@ -304,7 +306,7 @@ describe('for random people and approvals', () => {
   test('another approval never increases what is missing', () => {
     fc.assert(
       fc.property(needs, contexts, fc.constantFrom(...PEOPLE), (order, world, userId) => {
-        const more = { ...world, approvals: [...world.approvals, userId] };
+        const more = { ...world, approvedByIds: [...world.approvedByIds, userId] };
         const missing = missingOf(evaluateProgress(order, world).requirements);
         const left = missingOf(evaluateProgress(order, more).requirements);
         for (const [index, count] of left.entries()) expect(count).toBeLessThanOrEqual(missing[index] ?? 0);
@@ -316,7 +318,7 @@ describe('for random people and approvals', () => {
   test('the order of approvals doesn’t matter', () => {
     fc.assert(
       fc.property(needs, contexts, (order, world) => {
-        const backwards = { ...world, approvals: world.approvals.toReversed() };
+        const backwards = { ...world, approvedByIds: world.approvedByIds.toReversed() };
         expect(evaluateProgress(order, backwards).isApproved).toBe(evaluateProgress(order, world).isApproved);
       }),
       { numRuns: runs(3_000) },

@@ -15,7 +15,7 @@ import {
   runConcurrently,
   startRig,
 } from '../orders/rig.ts';
-import { DONE, newServiceError } from '../orders/scripted-service.ts';
+import { newServiceError, SUCCESS_ENVELOPE } from '../orders/scripted-service.ts';
 
 /* Orders are created by requests, confirmations and retries. */
 
@@ -181,11 +181,11 @@ describe('retrying', () => {
   const failRenewal = async (...names: string[]) => {
     rig.service.answer = async ({ ctid }) => {
       if (ctid.endsWith('.2') || !ctid.includes('.')) throw newServiceError('refused', { code: 'EF1' });
-      return DONE;
+      return SUCCESS_ENVELOPE;
     };
     const order = await rig.requestApprovedRenewal(...names);
     await rig.runDue();
-    rig.service.answer = async () => DONE;
+    rig.service.answer = async () => SUCCESS_ENVELOPE;
     return rig.read(order.id);
   };
 

@@ -11,8 +11,8 @@ let s: SigningRig;
 beforeAll(async () => {
   s = await startSigningRig();
   const [at, by] = [new Date('2026-03-01T08:30:00Z'), 'U0ADA'];
-  await s.save([{ name: 'approvers', before: '', after: 'U0BOB,U0CAROL,U0DORA' }], by, at);
-  await s.publish([SIGNED_RULE]);
+  await s.saveSettings([{ name: 'approvers', before: '', after: 'U0BOB,U0CAROL,U0DORA' }], by, at);
+  await s.publishPolicy([SIGNED_RULE]);
 });
 afterAll(() => s.rig.end());
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { approveOrder, recordRefusalShown } from '../../src/approvals/approve.ts';
-import { loadPendingDecision } from '../../src/approvals/approvers.ts';
+import { loadPendingRequirements } from '../../src/approvals/approvers.ts';
 import { denyOrder } from '../../src/approvals/deny.ts';
 import { checkCanAsk } from '../../src/approvals/pending.ts';
 import { findRefusingRules } from '../../src/approvals/requirements.ts';
@@ -10,7 +10,7 @@ import { resolveOrder } from '../../src/orders/resolve.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { canSee, findPeopleToNotify } from '../../src/orders/visibility.ts';
-import { collectRules, ruleNames } from '../../src/slack/approvals/decision.view.ts';
+import { collectRules, formatRuleNames } from '../../src/slack/approvals/decision.view.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { HOUR_MS, MINUTE_MS, type Rig, requireAccepted, startRig } from '../orders/rig.ts';
 import { newServiceError } from '../orders/scripted-service.ts';
@@ -255,8 +255,8 @@ test.each([
   );
   const order = await rig.read(id);
   const history = await rig.store.loadHistory(id, 'system');
-  const rules = collectRules(await loadPendingDecision(rig.orders, order), history);
-  expect(ruleNames(rules)).toBe('rule “large renewals” of policy version 1');
+  const rules = collectRules(await loadPendingRequirements(rig.orders, order), history);
+  expect(formatRuleNames(rules)).toBe('rule “large renewals” of policy version 1');
   expect(await approve(id, 'U0FAY')).toMatchObject({ refusal: { code: 'log_differs' } });
   expect(await rig.store.loadHistory(id, 'system')).toEqual(history);
 });

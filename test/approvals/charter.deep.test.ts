@@ -8,7 +8,7 @@ import type { Database } from '../../src/store/database.ts';
 import { VerifiedSigningLog } from '../../src/store/known-key-log.ts';
 import { createKeyStore } from '../../src/store/signing.ts';
 import { readLastEventHash } from '../../src/store/signing-rows.ts';
-import { rule } from '../policy/sample.ts';
+import { newPolicyRule } from '../policy/sample.ts';
 import { newSigner, signRevocation, signVouch } from './signing/sample.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig, TEAM_ID } from './signing-rig.ts';
 
@@ -17,7 +17,7 @@ import { SIGNED_RULE, type SigningRig, startSigningRig, TEAM_ID } from './signin
  * need more approvals, never fewer.
  */
 
-const FREE = rule({ name: 'all free', decision: 'free', approvers: [] });
+const FREE = newPolicyRule({ name: 'all free', decision: 'free', approvers: [] });
 const AT = new Date('2026-03-01T09:00:00Z');
 
 let s: SigningRig;
@@ -36,7 +36,7 @@ const statusOf = async (signing: OrderSigning = s.signing) => {
   return status?.kind === 'invalid' ? status.problem : status?.kind;
 };
 /** In the running process, and in one that starts now. */
-const statuses = async () => [await statusOf(), await statusOf(s.restart())];
+const statuses = async () => [await statusOf(), await statusOf(s.restartSigning())];
 /** The current requirements of a renewal. */
 const listRequirements = async () =>
   (await s.requestRenewal(newName())).requirements.list.map(({ rule: { kind }, needed, signed }) => [
@@ -50,24 +50,28 @@ const keyOf = (who: { readonly authenticator: { readonly fingerprint: string } }
   who.authenticator.fingerprint;
 
 test('before the first charter, the environment’s approvers sign and the policy’s tags are protected', async () => {
-  await s.publish([rule({ name: 'brand', names: ['tag:brand'], decision: 'free', approvers: [] })], 'nobody');
+  await s.publishPolicy(
+    [newPolicyRule({ name: 'brand', names: ['tag:brand'], decision: 'free', approvers: [] })],
+    'nobody',
+  );
   expect(await statuses()).toEqual(['none', 'none']);
   expect(await listRequirements()).toEqual([['approval_tasks', 1, true]]);
-  expect((await s.signing.policy.current()).tags).toEqual(['brand']);
+  expect((await s.signing.policy.loadCurrentPolicy()).tags).toEqual(['brand']);
 });
 
 test('a charter stays valid when its signer leaves or retires the key', async () => {
   const { anna, bob, carol, dora } = s.people;
-  for (const signer of [bob, carol, dora]) await s.publish([SIGNED_RULE, rule({ name: newName() })], signer);
-  s.rig.absent.set('U0DORA', 'left');
+  for (const signer of [bob, carol, dora])
+    await s.publishPolicy([SIGNED_RULE, newPolicyRule({ name: newName() })], signer);
+  s.rig.memberships.set('U0DORA', 'left');
   expect(await statuses(), 'signer left a second ago').toEqual(['valid', 'valid']);
   await s.keys.revokeForDeparture('U0DORA', AT);
   expect(await statuses(), 'offboarded').toEqual(['valid', 'valid']);
-  await s.publish([SIGNED_RULE], bob);
+  await s.publishPolicy([SIGNED_RULE], bob);
   await s.keys.revoke('U0BOB', signRevocation(bob, bob), AT);
   expect(await statuses(), 'key retired').toEqual(['valid', 'valid']);
-  await s.publish([SIGNED_RULE, FREE], carol);
-  s.rig.absent.set('U0ANNA', 'left');
+  await s.publishPolicy([SIGNED_RULE, FREE], carol);
+  s.rig.memberships.set('U0ANNA', 'left');
   await s.keys.revoke('U0ANNA', signRevocation(anna, anna), AT);
   expect(await statuses(), 'voucher’s key retired').toEqual(['valid', 'valid']);
   expect(await listRequirements()).toEqual([BY_RULE]);
@@ -75,14 +79,14 @@ test('a charter stays valid when its signer leaves or retires the key', async ()
 });
 
 test('a key revoked as compromised invalidates its charter: signed policy and environment both apply', async () => {
-  await s.publish([SIGNED_RULE], s.people.bob);
-  await s.publish([FREE], s.people.carol);
+  await s.publishPolicy([SIGNED_RULE], s.people.bob);
+  await s.publishPolicy([FREE], s.people.carol);
   expect((await s.requestRenewal(newName())).state).toBe('APPROVED');
   await s.keys.revoke('U0CAROL', signRevocation(s.people.anna, s.people.carol, 'compromised'), AT);
   expect(await statuses()).toEqual(['not_signed', 'not_signed']);
   expect(await listRequirements(), 'both apply').toEqual([BY_RULE, BY_ENVIRONMENT]);
   const order = await s.requestRenewal(newName());
-  expect(await s.click(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'signature_needed' } });
+  expect(await s.approve(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'signature_needed' } });
   expect((await s.rig.read(order.id)).requirements.breakGlass).toBe(false);
   await s.signCharter(s.people.bob);
   expect(await statuses()).toEqual(['valid', 'valid']);
@@ -91,27 +95,27 @@ test('a key revoked as compromised invalidates its charter: signed policy and en
 
 test('a voucher’s compromised key invalidates charters signed by keys it vouched for', async () => {
   const eve = newSigner('U0EVE');
-  await s.enrol(eve);
+  await s.addKey(eve);
   await s.keys.vouch('U0EVE', signVouch(s.people.bob, eve), AT);
-  await s.publish([SIGNED_RULE], eve);
+  await s.publishPolicy([SIGNED_RULE], eve);
   expect(await statusOf()).toBe('valid');
   await s.keys.revoke('U0BOB', signRevocation(s.people.anna, s.people.bob, 'compromised'), AT);
   expect(await statuses()).toEqual(['not_signed', 'not_signed']);
 });
 
 test('a free order needs a signed approval while no charter is valid, and is sent with it', async () => {
-  await s.publish([FREE], s.people.bob);
+  await s.publishPolicy([FREE], s.people.bob);
   await s.tamper(`UPDATE policy_versions SET rules = jsonb_set(rules::jsonb, '{0,name}', '"other"')::jsonb`);
   expect(await statuses()).toEqual(['rows_differ', 'rows_differ']);
   const order = await s.requestRenewal(newName());
   expect(order.state).toBe('PENDING');
-  await s.sign(order.id, s.people.carol);
+  await s.approveWithSignatures(order.id, s.people.carol);
   await s.execute(order.id);
   expect(await s.rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
 });
 
 test('an order approved before the charter became invalid isn’t sent', async () => {
-  await s.publish([FREE], s.people.bob);
+  await s.publishPolicy([FREE], s.people.bob);
   const order = await s.requestRenewal(newName());
   expect(order.state).toBe('APPROVED');
   await s.keys.revoke('U0BOB', signRevocation(s.people.bob, s.people.bob, 'compromised'), AT);
@@ -121,8 +125,8 @@ test('an order approved before the charter became invalid isn’t sent', async (
 });
 
 test('a charter needs an admin who didn’t publish it to sign, and the bot to countersign', async () => {
-  await s.publish([SIGNED_RULE], s.people.bob);
-  await s.publish([FREE], 'nobody');
+  await s.publishPolicy([SIGNED_RULE], s.people.bob);
+  await s.publishPolicy([FREE], 'nobody');
   const cases = {
     'not countersigned by the bot': () => s.signCharter(s.people.carol, { isSignedByBot: false }),
     'signed by the publisher': () => s.signCharter(s.people.carol, { publisher: 'U0CAROL' }),
@@ -137,8 +141,8 @@ test('a charter needs an admin who didn’t publish it to sign, and the bot to c
 
 test('restoring rows or events never makes an older charter valid again', async () => {
   const OLD = `SELECT team_id, subject_kind, subject_id, kind, actor, at, data FROM events WHERE kind = 'charter_signed' ORDER BY seq`;
-  await s.publish([FREE], s.people.bob);
-  await s.publish([SIGNED_RULE], s.people.carol);
+  await s.publishPolicy([FREE], s.people.bob);
+  await s.publishPolicy([SIGNED_RULE], s.people.carol);
   const insert = (data: string) =>
     `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
      SELECT team_id, subject_kind, subject_id, kind, actor, at, ${data} FROM (${OLD} LIMIT 1) e`;
@@ -159,8 +163,8 @@ test('restoring rows or events never makes an older charter valid again', async 
 });
 
 test('a charter inserted into the log with the right link is invalid', async () => {
-  await s.publish([FREE], s.people.bob);
-  await s.publish([SIGNED_RULE], s.people.carol);
+  await s.publishPolicy([FREE], s.people.bob);
+  await s.publishPolicy([SIGNED_RULE], s.people.carol);
   const link = await readLastEventHash(s.rig.database.run);
   await s.tamper(`INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
     SELECT team_id, subject_kind, subject_id, kind, actor, at, jsonb_set(data, '{previous}', '"${link}"')
@@ -171,8 +175,8 @@ test('a charter inserted into the log with the right link is invalid', async () 
 });
 
 test('a charter with changed content is invalid', async () => {
-  await s.publish([FREE], s.people.bob);
-  await s.publish([SIGNED_RULE], s.people.carol);
+  await s.publishPolicy([FREE], s.people.bob);
+  await s.publishPolicy([SIGNED_RULE], s.people.carol);
   const rules = `(SELECT rules FROM policy_versions WHERE version = 1)`;
   await s.tamper(`UPDATE events SET data = jsonb_set(data, '{charter,policy,rules}', (SELECT data#>'{charter,policy,rules}' FROM events WHERE kind = 'charter_signed' ORDER BY seq LIMIT 1))
     WHERE seq = (SELECT max(seq) FROM events WHERE kind = 'charter_signed')`);
@@ -181,7 +185,7 @@ test('a charter with changed content is invalid', async () => {
 });
 
 test('a running process detects a removed revocation, even if its unsealed row is removed too', async () => {
-  await s.publish([SIGNED_RULE], s.people.bob);
+  await s.publishPolicy([SIGNED_RULE], s.people.bob);
   await s.keys.revoke('U0CAROL', signRevocation(s.people.anna, s.people.carol), AT);
   expect(await statusOf()).toBe('valid');
   const newest = `(SELECT max(seq) FROM events WHERE kind = 'key_revoked')`;
@@ -193,7 +197,7 @@ test('a running process detects a removed revocation, even if its unsealed row i
 });
 
 test('a revocation without proof revokes no key', async () => {
-  await s.publish([SIGNED_RULE], s.people.bob);
+  await s.publishPolicy([SIGNED_RULE], s.people.bob);
   const { bob } = s.people;
   for (const data of [`'{"owner": "U0BOB"}'`, `'{"owner": "U0BOB", "left": true}'`, `'{}'`])
     await s.tamper(`INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
@@ -205,12 +209,12 @@ test('a revocation without proof revokes no key', async () => {
 test.each(['revocation', 'vouching', 'charter'] as const)(
   'no signature counts while a %s is missing from the log, even after a restart',
   async (what) => {
-    await s.publish([SIGNED_RULE], s.people.bob);
+    await s.publishPolicy([SIGNED_RULE], s.people.bob);
     const order = await s.requestSignedOrder(newName());
     await s.keys.revoke('U0CAROL', signRevocation(s.people.anna, s.people.carol), AT);
     if (what !== 'revocation') {
       const eve = newSigner('U0EVE');
-      await s.enrol(eve);
+      await s.addKey(eve);
       await s.keys.vouch('U0EVE', signVouch(s.people.bob, eve), AT);
     }
     if (what === 'charter') await s.signCharter(s.people.bob);
@@ -220,7 +224,7 @@ test.each(['revocation', 'vouching', 'charter'] as const)(
     await s.tamper(`CREATE TABLE taken AS SELECT * FROM events WHERE seq = ${newest}`);
     await s.tamper(`DELETE FROM events WHERE seq = ${newest}`);
     expect(await statuses(), 'removed').toEqual(['events_missing', 'events_missing']);
-    expect((await s.restart().loadKeys()).ring.validKeys.size).toBe(0);
+    expect((await s.restartSigning().loadKeys()).ring.validKeys.size).toBe(0);
     await s.execute(order.id);
     expect(s.rig.service.received).toEqual([]);
     await s.tamper(`INSERT INTO events SELECT * FROM taken`);
@@ -229,7 +233,7 @@ test.each(['revocation', 'vouching', 'charter'] as const)(
 );
 
 test('a copied database object keeps the verified log of keys, but a new process doesn’t', async () => {
-  await s.publish([SIGNED_RULE], s.people.bob);
+  await s.publishPolicy([SIGNED_RULE], s.people.bob);
   expect(await statusOf()).toBe('valid');
   const isComplete = async (database: Database) =>
     (await createKeyStore(database, TEAM_ID).readRows()).log.keys.isComplete;
@@ -238,7 +242,7 @@ test('a copied database object keeps the verified log of keys, but a new process
 });
 
 test('a changed key event in the middle of the log is detected', async () => {
-  await s.publish([SIGNED_RULE], s.people.bob);
+  await s.publishPolicy([SIGNED_RULE], s.people.bob);
   await s.keys.revoke('U0CAROL', signRevocation(s.people.anna, s.people.carol), AT);
   await s.signCharter(s.people.bob);
   expect(await statusOf()).toBe('valid');
@@ -248,31 +252,31 @@ test('a changed key event in the middle of the log is detected', async () => {
 });
 
 test('with another host in PUBLIC_URL, no charter or key is valid and approval is still needed', async () => {
-  await s.publish([FREE], s.people.bob);
-  const moved = s.restart(createVerifier({ id: 'other.example', origin: 'https://other.example' }));
+  await s.publishPolicy([FREE], s.people.bob);
+  const moved = s.restartSigning(createVerifier({ id: 'other.example', origin: 'https://other.example' }));
   expect(await statusOf(moved)).toBe('not_signed');
-  expect((await moved.policy.current()).charterProblem?.environment).toMatchObject({ needed: 1 });
+  expect((await moved.policy.loadCurrentPolicy()).charterProblem?.environment).toMatchObject({ needed: 1 });
   expect((await moved.loadKeys()).ring.validKeys.size).toBe(0);
 });
 
 test('without https in PUBLIC_URL, no charter or key is valid and approval is still needed', async () => {
-  await s.publish([FREE], s.people.bob);
-  const moved = s.restart(createVerifier(parseRelyingParty('http://steward.example')));
+  await s.publishPolicy([FREE], s.people.bob);
+  const moved = s.restartSigning(createVerifier(parseRelyingParty('http://steward.example')));
   expect(await statusOf(moved)).toBe('not_signed');
-  expect((await moved.policy.current()).charterProblem?.environment).toMatchObject({ needed: 1 });
+  expect((await moved.policy.loadCurrentPolicy()).charterProblem?.environment).toMatchObject({ needed: 1 });
   expect((await moved.loadKeys()).ring.validKeys.size).toBe(0);
 });
 
 test('a new process detects a removed or changed sealed event', async () => {
   const { anna, bob, carol } = s.people;
-  await s.publish([SIGNED_RULE], bob);
-  await s.seal();
+  await s.publishPolicy([SIGNED_RULE], bob);
+  await s.sealPendingEvents();
   await s.keys.revoke('U0CAROL', signRevocation(anna, carol), AT);
-  await s.seal();
+  await s.sealPendingEvents();
   await s.signCharter(bob);
-  await s.seal();
+  await s.sealPendingEvents();
   await s.requestRenewal(newName());
-  await s.seal();
+  await s.sealPendingEvents();
   const revocation = `(SELECT seq FROM events WHERE kind = 'key_revoked')`;
   const charter = `(SELECT max(seq) FROM events WHERE kind = 'charter_signed')`;
   const remove = (seq: string) => `DELETE FROM events WHERE seq = ${seq}`;
@@ -296,18 +300,18 @@ test('a new process detects a removed or changed sealed event', async () => {
   await s.tamper(tables.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM ${table}`).join(';'));
   for (const [what, attack] of Object.entries(attacks)) {
     await s.tamper(attack);
-    expect(await statusOf(s.restart()), what).toBe('events_missing');
+    expect(await statusOf(s.restartSigning()), what).toBe('events_missing');
     await s.tamper(
       tables
         .map((table) => `DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM kept_${table}`)
         .join(';'),
     );
-    expect(await statusOf(s.restart()), `${what}, restored`).toBe('valid');
+    expect(await statusOf(s.restartSigning()), `${what}, restored`).toBe('valid');
   }
 });
 
 test('a forged event doesn’t suppress notifications, and each process notifies once', async () => {
-  await s.publish([FREE], s.people.bob);
+  await s.publishPolicy([FREE], s.people.bob);
   const newWatch = (signing = s.signing) =>
     createCharterWatch({
       ...{ signing, keys: s.keys, onChange: () => undefined },
@@ -328,7 +332,7 @@ test('a forged event doesn’t suppress notifications, and each process notifies
   await watch();
   await watch();
   expect(await listNotified()).toEqual(['rows_differ']);
-  const restarted = newWatch(s.restart());
+  const restarted = newWatch(s.restartSigning());
   await restarted();
   await restarted();
   expect(await listNotified(), 'after a restart').toEqual(['rows_differ', 'rows_differ']);
@@ -339,17 +343,17 @@ test('a forged event doesn’t suppress notifications, and each process notifies
 });
 
 test('an order can need a signature from one approver and a click from another', async () => {
-  const both = rule({ name: 'signed', by: ['S0GONE'], approvers: ['U0BOB'], signed: true });
-  await s.publish([both, rule({ name: 'clicked', approvers: ['U0MALLORY', 'U0CAROL'] })]);
+  const both = newPolicyRule({ name: 'signed', by: ['S0GONE'], approvers: ['U0BOB'], signed: true });
+  await s.publishPolicy([both, newPolicyRule({ name: 'clicked', approvers: ['U0MALLORY', 'U0CAROL'] })]);
   const order = await s.requestRenewal(newName());
   expect(order.requirements.list.map(({ signed }) => signed)).toEqual([true, false]);
-  expect(await s.click(order.id, 'U0BOB'), 'Bob has to sign').toMatchObject({
+  expect(await s.approve(order.id, 'U0BOB'), 'Bob has to sign').toMatchObject({
     refusal: { code: 'signature_needed' },
   });
-  expect(await s.click(order.id, 'U0MALLORY'), 'Mallory only has to click').toMatchObject({ ok: true });
-  expect(await s.click(order.id, 'U0MALLORY')).toMatchObject({ refusal: { code: 'already_approved' } });
+  expect(await s.approve(order.id, 'U0MALLORY'), 'Mallory only has to click').toMatchObject({ ok: true });
+  expect(await s.approve(order.id, 'U0MALLORY')).toMatchObject({ refusal: { code: 'already_approved' } });
   expect((await s.rig.read(order.id)).state).toBe('PENDING');
-  await s.sign(order.id, s.people.bob);
+  await s.approveWithSignatures(order.id, s.people.bob);
   expect((await s.rig.read(order.id)).state).toBe('APPROVED');
   await s.execute(order.id);
   expect(await s.rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
@@ -357,10 +361,10 @@ test('an order can need a signature from one approver and a click from another',
 
 test('a person has at most ten passkeys', async () => {
   const keys = Array.from({ length: 10 }, () => newSigner('U0ALICE'));
-  for (const key of keys) await s.enrol(key);
-  expect(await s.enrol(newSigner('U0ALICE'))).toBe(false);
+  for (const key of keys) await s.addKey(key);
+  expect(await s.addKey(newSigner('U0ALICE'))).toBe(false);
   await s.keys.revoke('U0ALICE', signRevocation(s.people.anna, keys[0] ?? newSigner('')), AT);
-  expect(await s.enrol(newSigner('U0ALICE'))).toBe(true);
+  expect(await s.addKey(newSigner('U0ALICE'))).toBe(true);
 });
 
 /** The tables that approval and signing depend on. */
@@ -393,16 +397,16 @@ test('restoring old rows never weakens later orders, and each difference is repo
       );
   };
   const saveSetting = async (name: string, before: unknown, after: unknown) => {
-    await s.save([{ name, before: String(before), after: String(after) }], 'U0ADA', AT);
+    await s.saveSettings([{ name, before: String(before), after: String(after) }], 'U0ADA', AT);
     await s.signCharter(carol);
   };
   const steps: readonly (() => Promise<unknown>)[] = [
-    () => s.publish([FREE], bob),
+    () => s.publishPolicy([FREE], bob),
     () => saveSetting('approvals_required', 1, 2),
     () => s.keys.advanceCounter(keyOf(bob), 7),
-    () => s.publish([rule({ name: 'one click', approvers: ['U0BOB'] })], dora),
+    () => s.publishPolicy([newPolicyRule({ name: 'one click', approvers: ['U0BOB'] })], dora),
     () => saveSetting('allow_self_approval', false, true),
-    () => s.publish([SIGNED_RULE], bob),
+    () => s.publishPolicy([SIGNED_RULE], bob),
     () => saveSetting('approvals_required', 2, 1),
   ];
   const pairs = TABLES.flatMap((one, n) => TABLES.slice(n + 1).map((other) => [one, other]));

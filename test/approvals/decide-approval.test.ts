@@ -16,14 +16,14 @@ import { hoursLater, newRequirements } from '../orders/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import {
   type ApprovalChanges,
-  AT_CLICK,
-  approvedBy,
+  CLICKED_AT,
+  changeEachRequirement,
   EXCESS,
   NOW,
-  newApproval,
+  newApprovalBy,
+  newApprovalContext,
   newRuleRequirements,
-  PAUSED,
-  withRequirement,
+  PAUSED_BULK_ORDER,
 } from './decision-sample.ts';
 
 /* Approval decisions without a database: the context has everything they need. */
@@ -36,8 +36,8 @@ const FINANCE = {
   decidedBy: newRuleRequirements('U0BOB').list.map(({ rule }) => rule),
 };
 const TWO = newRequirements(['cafe.rest'], 2);
-const TWO_APPROVERS = withRequirement(TWO, { approvers: ['U0BOB', 'U0CAROL'] });
-const SIGNED = withRequirement(newRequirements(['cafe.rest']), { signed: true });
+const TWO_APPROVERS = changeEachRequirement(TWO, { approvers: ['U0BOB', 'U0CAROL'] });
+const SIGNED = changeEachRequirement(newRequirements(['cafe.rest']), { signed: true });
 const OVER_BUDGET = { budgets: { price: undefined, exceeded: EXCESS, reservation: undefined } };
 const ADA = { userId: 'U0ADA' };
 /** Not verified in these tests. */
@@ -59,15 +59,17 @@ const openIncident = (...informed: readonly (readonly [string, Date])[]) => ({
 });
 const RISKY = { order: { task: 'authcode', input: { name: 'cafe.rest' } } } as const;
 const preconditions = (changes: object) => ({
-  preconditions: { ...requireValue(newApproval().preconditions), ...changes },
+  preconditions: { ...requireValue(newApprovalContext().preconditions), ...changes },
 });
 const withUnknownPerson = (userId: string) => {
-  const { people } = newApproval();
+  const { people } = newApprovalContext();
   const membership = new Map([...people.people.membership].filter(([id]) => id !== userId));
-  return { people: { ...people, people: { ...people.people, membership }, unconfirmed: new Set([userId]) } };
+  return {
+    people: { ...people, people: { ...people.people, membership }, unconfirmedIds: new Set([userId]) },
+  };
 };
 const bobAway = (until = hoursLater(100)) => {
-  const { people } = newApproval();
+  const { people } = newApprovalContext();
   const standIns = new Map([['U0BOB', { userId: 'U0CAROL', until }]]);
   return { people: { ...people, people: { ...people.people, standIns } } };
 };
@@ -82,16 +84,18 @@ describe('an approval', () => {
     [
       'by an approver counts',
       {},
-      event('approved', { by: 'U0BOB', validApprovers: ['U0BOB'], isRenewed: false }),
+      event('approved', { by: 'U0BOB', validApprovers: ['U0BOB'], isReplacement: false }),
     ],
-    ['of a paused order is refused', { order: PAUSED }, refused('wrong_state')],
+    ['of a paused order is refused', { order: PAUSED_BULK_ORDER }, refused('wrong_state')],
     ['by another person is refused', { click: { userId: 'U0NINA' } }, refused('not_an_approver')],
     ['needs another person', { click: { userId: 'U0ALICE' } }, refused('own_order', { isApprover: false })],
     [
       'by the requester counts if that is allowed',
       {
         click: { userId: 'U0ALICE' },
-        order: { requirements: withRequirement(newRequirements(['cafe.rest']), { approvers: ['U0ALICE'] }) },
+        order: {
+          requirements: changeEachRequirement(newRequirements(['cafe.rest']), { approvers: ['U0ALICE'] }),
+        },
         requirements: { settings: newTeamSettings({ allowSelfApproval: true }) },
       },
       event('approved', { by: 'U0ALICE' }),
@@ -120,7 +124,7 @@ describe('an approval', () => {
     [
       'is refused if Slack doesn’t return the earlier approver',
       {
-        order: { requirements: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] },
+        order: { requirements: TWO_APPROVERS, approvals: [newApprovalBy('U0CAROL')] },
         ...withUnknownPerson('U0CAROL'),
       },
       refused('membership_unknown', { userId: 'U0CAROL' }),
@@ -132,11 +136,11 @@ describe('an approval', () => {
     ],
     [
       'counts as the second of two',
-      { order: { requirements: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] } },
+      { order: { requirements: TWO_APPROVERS, approvals: [newApprovalBy('U0CAROL')] } },
       event('approved', { progress: { isApproved: true } }),
     ],
   ])('%s', (_, given, decision) => {
-    expect(decideApproval(newApproval(withDemand(given)))).toMatchObject(decision);
+    expect(decideApproval(newApprovalContext(withDemand(given)))).toMatchObject(decision);
   });
 
   test.each<[what: string, given: ApprovalChanges, decision: object]>([
@@ -148,11 +152,11 @@ describe('an approval', () => {
     ],
     [
       'is refused once the approver has approved',
-      { ...bobAway(), click: { userId: 'U0CAROL' }, order: { approvals: [approvedBy('U0BOB')] } },
+      { ...bobAway(), click: { userId: 'U0CAROL' }, order: { approvals: [newApprovalBy('U0BOB')] } },
       refused('stand_in_not_needed'),
     ],
   ])('by a stand-in %s', (_, given, decision) => {
-    expect(decideApproval(newApproval(given))).toMatchObject(decision);
+    expect(decideApproval(newApprovalContext(given))).toMatchObject(decision);
   });
 
   test.each<[what: string, given: ApprovalChanges, decision: object]>([
@@ -173,7 +177,7 @@ describe('an approval', () => {
       refused('own_order'),
     ],
   ])('of an order that exceeds a budget %s', (_, given, decision) => {
-    expect(decideApproval(newApproval({ ...OVER_BUDGET, ...given }))).toMatchObject(decision);
+    expect(decideApproval(newApprovalContext({ ...OVER_BUDGET, ...given }))).toMatchObject(decision);
   });
 
   test.each<[what: string, given: ApprovalChanges, decision: object]>([
@@ -189,13 +193,13 @@ describe('an approval', () => {
       {
         click: { signed: SIGNATURE },
         isSigned: true,
-        order: { requirements: SIGNED, approvals: [approvedBy('U0BOB', { signed: SIGNATURE })] },
+        order: { requirements: SIGNED, approvals: [newApprovalBy('U0BOB', { signed: SIGNATURE })] },
       },
-      event('approved', { isRenewed: true }),
+      event('approved', { isReplacement: true }),
     ],
   ])('that must be signed %s', (_, given, decision) => {
     expect(
-      decideApproval(newApproval(withDemand({ order: { requirements: SIGNED }, ...given }))),
+      decideApproval(newApprovalContext(withDemand({ order: { requirements: SIGNED }, ...given }))),
     ).toMatchObject(decision);
   });
 
@@ -207,7 +211,7 @@ describe('an approval', () => {
     ],
     [
       'an unlinked account',
-      preconditions({ isLinked: false }),
+      preconditions({ isAccountLinked: false }),
       event('stopped', { summary: { code: 'account_gone' } }),
     ],
     [
@@ -231,8 +235,8 @@ describe('an approval', () => {
       event('stopped', { itemNumbers: [1], doneByOrderId: 'o1' }),
     ],
   ])('of an order with %s is refused or stops it', (_, given, decision) => {
-    expect(decideApproval(newApproval(given))).toMatchObject(decision);
-    const stranger = newApproval({ ...given, click: { userId: 'U0NINA' } });
+    expect(decideApproval(newApprovalContext(given))).toMatchObject(decision);
+    const stranger = newApprovalContext({ ...given, click: { userId: 'U0NINA' } });
     expect(decideApproval(stranger), 'result for a person who can’t approve').toMatchObject(
       refused('not_an_approver'),
     );
@@ -258,7 +262,7 @@ describe('an approval', () => {
       {
         click: { impact: 'known' },
         warnedAt: hoursLater(0.7),
-        order: { ...RISKY.order, requirements: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] },
+        order: { ...RISKY.order, requirements: TWO_APPROVERS, approvals: [newApprovalBy('U0CAROL')] },
       },
       event('approved', { validApprovers: ['U0BOB'], progress: { isApproved: false } }),
     ],
@@ -267,12 +271,12 @@ describe('an approval', () => {
       {
         click: { impact: 'known' },
         warnedAt: hoursLater(0.7),
-        order: { ...RISKY.order, approvals: [approvedBy('U0BOB')] },
+        order: { ...RISKY.order, approvals: [newApprovalBy('U0BOB')] },
       },
-      event('approved', { isRenewed: true }),
+      event('approved', { isReplacement: true }),
     ],
   ])('of a risky task, with its impact %s', (_, given, decision) => {
-    expect(decideApproval(newApproval(withDemand({ ...RISKY, ...given })))).toMatchObject(decision);
+    expect(decideApproval(newApprovalContext(withDemand({ ...RISKY, ...given })))).toMatchObject(decision);
   });
 
   test.each<[what: string, given: ApprovalChanges, decision: object]>([
@@ -281,7 +285,7 @@ describe('an approval', () => {
       openIncident(),
       refused('incident_open', { incidents: [{ id: 'i1', changeCount: 1 }] }),
     ],
-    ['counts once the incident was shown', openIncident(['U0BOB', AT_CLICK]), event('approved')],
+    ['counts once the incident was shown', openIncident(['U0BOB', CLICKED_AT]), event('approved')],
     ['is refused if clicked before it was shown', openIncident(['U0BOB', NOW]), refused('incident_open')],
     [
       'doesn’t show the incident to a person who can’t approve',
@@ -291,13 +295,13 @@ describe('an approval', () => {
     [
       'drops approvals given before the incident was shown',
       {
-        ...openIncident(['U0BOB', AT_CLICK], ['U0CAROL', AT_CLICK]),
-        order: { requirements: TWO_APPROVERS, approvals: [approvedBy('U0CAROL')] },
+        ...openIncident(['U0BOB', CLICKED_AT], ['U0CAROL', CLICKED_AT]),
+        order: { requirements: TWO_APPROVERS, approvals: [newApprovalBy('U0CAROL')] },
       },
       event('approved', { validApprovers: ['U0BOB'] }),
     ],
   ])('while an incident is open %s', (_, given, decision) => {
-    expect(decideApproval(newApproval(withDemand(given)))).toMatchObject(decision);
+    expect(decideApproval(newApprovalContext(withDemand(given)))).toMatchObject(decision);
   });
 });
 
@@ -315,16 +319,16 @@ test.each<[what: string, given: ApprovalChanges, isKept: boolean]>([
     true,
   ],
 ])('an earlier approval by the same person %s', (_what, given, isKept) => {
-  const approvals = [approvedBy('U0CAROL'), approvedBy('U0BOB')];
-  expect(dropStaleApproval(newApproval(given), approvals)).toEqual(
+  const approvals = [newApprovalBy('U0CAROL'), newApprovalBy('U0BOB')];
+  expect(dropStaleApproval(newApprovalContext(given), approvals)).toEqual(
     isKept ? approvals : approvals.slice(0, 1),
   );
 });
 
 test('only admins who saw the whole excess and didn’t request the order agree to it', () => {
-  const { order } = newApproval();
-  const agreedBy = (userId: string) => approvedBy(userId, { agreedExcess: EXCESS });
-  const approvals = [agreedBy('U0ADA'), approvedBy('U0CAROL'), agreedBy('U0ALICE'), agreedBy('U0NINA')];
+  const { order } = newApprovalContext();
+  const agreedBy = (userId: string) => newApprovalBy(userId, { agreedExcess: EXCESS });
+  const approvals = [agreedBy('U0ADA'), newApprovalBy('U0CAROL'), agreedBy('U0ALICE'), agreedBy('U0NINA')];
   const consent = (exceeded: BudgetUse['exceeded']) => {
     const budgets = { price: undefined, exceeded, reservation: undefined };
     return findExcessConsent(order, budgets, new Set(['U0ADA', 'U0CAROL', 'U0ALICE']), approvals);
@@ -335,14 +339,16 @@ test('only admins who saw the whole excess and didn’t request the order agree 
 
 test('approvers come from the order’s requirements, or else from the settings', () => {
   const settings = newTeamSettings({ approvalsRequired: 2 });
-  const { order } = newApproval();
+  const { order } = newApprovalContext();
   const free = { ...TWO, outcome: 'free', list: [] } as const;
-  const three = withRequirement(newRequirements(['cafe.rest'], 3), {});
+  const three = changeEachRequirement(newRequirements(['cafe.rest'], 3), {});
   const count = (...given: Parameters<typeof listDecidingRequirements>) =>
     listDecidingRequirements(...given).length;
   expect([count(TWO, settings, order), count(TWO, settings, order, 'general')]).toEqual([1, 2]);
   expect(count(free, settings, order)).toBe(1);
-  const { evaluation } = newApproval({ requirements: { requirements: free, requested: TWO } });
+  const { evaluation } = newApprovalContext({
+    requirements: { requirements: free, requestedRequirements: TWO },
+  });
   expect(listCurrentDecidingRequirements(evaluation, order)).toEqual(TWO.list);
   expect(listCurrentDecidingRequirements({ ...evaluation, requirements: three }, order)).toEqual(three.list);
   expect([computeMinimumApprovals(three, settings), computeMinimumApprovals(free, settings)]).toEqual([3, 2]);
@@ -351,11 +357,11 @@ test('approvers come from the order’s requirements, or else from the settings'
 describe('a resumption', () => {
   const resume = (given: ApprovalChanges) =>
     decideResumption(
-      newApproval(
+      newApprovalContext(
         withDemand({
           ...given,
           click: { kind: 'resume', ...given.click },
-          order: { ...PAUSED, ...given.order },
+          order: { ...PAUSED_BULK_ORDER, ...given.order },
         }),
       ),
     );
@@ -366,18 +372,18 @@ describe('a resumption', () => {
     ['needs an approver', { click: { userId: 'U0NINA' } }, refused('not_an_approver', { action: 'resume' })],
     [
       'by the requester counts after an approval',
-      { click: { userId: 'U0ALICE' }, order: { approvals: [approvedBy('U0BOB')] } },
+      { click: { userId: 'U0ALICE' }, order: { approvals: [newApprovalBy('U0BOB')] } },
       event('resumed', { by: 'U0ALICE', validApprovers: ['U0BOB'] }),
     ],
     ['by the requester alone is refused', { click: { userId: 'U0ALICE' } }, refused('approvals_missing')],
     [
       'by the first of two approvers only approves',
       { order: { requirements: TWO_APPROVERS } },
-      event('approved', { isRenewed: false }),
+      event('approved', { isReplacement: false }),
     ],
     [
       'over a budget is refused',
-      { ...OVER_BUDGET, order: { approvals: [approvedBy('U0BOB')] } },
+      { ...OVER_BUDGET, order: { approvals: [newApprovalBy('U0BOB')] } },
       refused('over_budget'),
     ],
     [
@@ -386,7 +392,7 @@ describe('a resumption', () => {
         ...OVER_BUDGET,
         click: { ...ADA, agreedExcess: EXCESS },
         admins: new Set(['U0ADA']),
-        order: { approvals: [approvedBy('U0BOB')] },
+        order: { approvals: [newApprovalBy('U0BOB')] },
       },
       event('resumed', { by: 'U0ADA' }),
     ],
@@ -394,7 +400,7 @@ describe('a resumption', () => {
     ['of a risky task doesn’t look up the impact', RISKY, event('resumed')],
     [
       'stops the order if the account is unlinked',
-      preconditions({ isLinked: false }),
+      preconditions({ isAccountLinked: false }),
       event('stopped', { summary: { code: 'account_gone' } }),
     ],
   ])('%s', (_, given, decision) => {
@@ -409,7 +415,7 @@ describe('an approval with break glass', () => {
   };
   const breakGlass = (given: ApprovalChanges) =>
     decideEmergencyApproval(
-      newApproval(
+      newApprovalContext(
         withDemand({
           emergency: EMERGENCY,
           ...given,
@@ -447,7 +453,7 @@ describe('an approval with break glass', () => {
     ],
     [
       'stops the order if the account is unlinked',
-      preconditions({ isLinked: false }),
+      preconditions({ isAccountLinked: false }),
       event('stopped', { summary: { code: 'account_gone' } }),
     ],
     ['of a risky task looks up the impact', { order: RISKY.order }, { needs: 'impact' }],
@@ -462,5 +468,8 @@ function withDemand(given: ApprovalChanges): ApprovalChanges {
   const requirements = given.order?.requirements;
   return requirements === undefined
     ? given
-    : { ...given, requirements: { requirements, requested: requirements, ...given.requirements } };
+    : {
+        ...given,
+        requirements: { requirements, requestedRequirements: requirements, ...given.requirements },
+      };
 }

@@ -3,9 +3,9 @@ import { decideDenial } from '../../src/approvals/deny.ts';
 import { newRequirements } from '../orders/sample.ts';
 import {
   type ApprovalChanges,
-  newApproval,
+  changeEachRequirement,
+  newApprovalContext,
   newRuleRequirements,
-  withRequirement,
 } from './decision-sample.ts';
 
 const REFUSED = { ...newRequirements(['cafe.rest']), outcome: 'refuse', list: [] } as const;
@@ -24,13 +24,17 @@ test.each<[what: string, userId: string, given: ApprovalChanges, decision: objec
   [
     'a requester who is an approver can deny',
     'U0ALICE',
-    { order: { requirements: withRequirement(newRequirements(['cafe.rest']), { approvers: ['U0ALICE'] }) } },
+    {
+      order: {
+        requirements: changeEachRequirement(newRequirements(['cafe.rest']), { approvers: ['U0ALICE'] }),
+      },
+    },
     { event: { type: 'denied', progress: { isApproved: false } } },
   ],
   [
     'an approver can deny without the signature needed to approve',
     'U0BOB',
-    { order: { requirements: withRequirement(newRequirements(['cafe.rest']), { signed: true }) } },
+    { order: { requirements: changeEachRequirement(newRequirements(['cafe.rest']), { signed: true }) } },
     { event: { type: 'denied', progress: { isApproved: false } } },
   ],
   [
@@ -40,5 +44,5 @@ test.each<[what: string, userId: string, given: ApprovalChanges, decision: objec
     { event: { type: 'denied', progress: undefined } },
   ],
 ])('%s', (_, userId, given, decision) => {
-  expect(decideDenial(newApproval(given), userId, 'no')).toMatchObject(decision);
+  expect(decideDenial(newApprovalContext(given), userId, 'no')).toMatchObject(decision);
 });

@@ -5,11 +5,11 @@ import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { hoursLater, newRequirements, START } from '../orders/sample.ts';
 import {
   type ApprovalChanges,
-  approvedBy,
+  changeEachRequirement,
   EXCESS,
-  newApproval,
+  newApprovalBy,
+  newApprovalContext,
   newRuleRequirements,
-  withRequirement,
 } from './decision-sample.ts';
 
 /* Whether a scheduled order is sent at its time. */
@@ -38,12 +38,12 @@ function recheck({
   impact = 'none',
   ...given
 }: ApprovalChanges & Partial<Pick<RecheckContext, 'impact'>> = {}): RecheckContext {
-  const { click: _, ...context } = newApproval({
+  const { click: _, ...context } = newApprovalContext({
     now: TIME,
     history: [approved(newCost(1_800))],
     budgets: { price: newCost(1_800), exceeded: [], reservation: undefined },
     ...given,
-    order: { state: 'APPROVED', sendAfter: TIME, approvals: [approvedBy('U0BOB')], ...given.order },
+    order: { state: 'APPROVED', sendAfter: TIME, approvals: [newApprovalBy('U0BOB')], ...given.order },
   });
   return { ...context, impact, firstExpiry: undefined };
 }
@@ -54,7 +54,7 @@ const GONE = {
   people: {
     people: { groups: new Map(), membership: new Map([['U0BOB', 'left']] as const), standIns: new Map() },
     unreadableGroups: [],
-    unconfirmed: new Set<string>(),
+    unconfirmedIds: new Set<string>(),
   },
 };
 
@@ -76,7 +76,7 @@ describe('a scheduled order is sent', () => {
       {
         budgets: { price: newCost(1_800), exceeded: [...EXCESS], reservation: undefined },
         admins: new Set(['U0BOB']),
-        order: { approvals: [approvedBy('U0BOB', { agreedExcess: [...EXCESS] })] },
+        order: { approvals: [newApprovalBy('U0BOB', { agreedExcess: [...EXCESS] })] },
       },
     ],
     [
@@ -92,7 +92,7 @@ describe('a scheduled order is sent', () => {
       {
         requirements: { requirements: newRuleRequirements('U0NINA') },
         admins: new Set(['U0ADA']),
-        order: { emergencyApprovedBy: 'U0ADA', approvals: [approvedBy('U0ADA')] },
+        order: { emergencyApprovedBy: 'U0ADA', approvals: [newApprovalBy('U0ADA')] },
       },
     ],
   ])('%s', (_what, given) => {
@@ -126,7 +126,7 @@ describe('a scheduled order needs approval again', () => {
       'when it needs more approvals',
       {
         requirements: {
-          requirements: withRequirement(newRequirements(['cafe.rest']), { needed: 2 }),
+          requirements: changeEachRequirement(newRequirements(['cafe.rest']), { needed: 2 }),
           isStricter: true,
         },
       },
@@ -143,7 +143,7 @@ describe('a scheduled order needs approval again', () => {
       {
         requirements: { requirements: newRequirements(['cafe.rest']) },
         admins: new Set(['U0ADA']),
-        order: { emergencyApprovedBy: 'U0ADA', approvals: [approvedBy('U0ADA')] },
+        order: { emergencyApprovedBy: 'U0ADA', approvals: [newApprovalBy('U0ADA')] },
       },
       ['approvals'],
     ],
@@ -151,7 +151,7 @@ describe('a scheduled order needs approval again', () => {
       'when its break-glass admin is no longer one',
       {
         requirements: { requirements: newRuleRequirements('U0NINA') },
-        order: { emergencyApprovedBy: 'U0ADA', approvals: [approvedBy('U0ADA')] },
+        order: { emergencyApprovedBy: 'U0ADA', approvals: [newApprovalBy('U0ADA')] },
       },
       ['approvals'],
     ],
@@ -180,7 +180,7 @@ test('a scheduled order is stopped if the policy now refuses it', () => {
 });
 
 test.each([
-  ['an approver', { unconfirmed: new Set(['U0BOB']) }],
+  ['an approver', { unconfirmedIds: new Set(['U0BOB']) }],
   ['a group', { unreadableGroups: ['S0LEADS'] }],
 ])('a scheduled order waits while Slack doesn’t return %s, but no longer than an hour', (_what, unclear) => {
   const people = { ...GONE.people, people: { ...GONE.people.people, membership: new Map() }, ...unclear };

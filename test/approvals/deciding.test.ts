@@ -81,12 +81,12 @@ describe('people who have left', () => {
     const order = await requestRenewal();
     await approveOrder(rig.orders, order.id, 'U0CAROL');
     const before = await rig.read(order.id);
-    rig.absent.set('U0CAROL', 'unknown');
+    rig.memberships.set('U0CAROL', 'unknown');
     expect(textOf(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
       /can’t confirm right now that <@U0CAROL> is still a member. Try again in a minute/,
     );
     expect(await rig.read(order.id), 'after the refusal').toEqual(before);
-    rig.absent.clear();
+    rig.memberships.clear();
     expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
     expect((await rig.read(order.id)).state).toBe('APPROVED');
   });
@@ -95,7 +95,7 @@ describe('people who have left', () => {
     'a person that Slack doesn’t return can’t %s',
     async (decision) => {
       const order = decision === 'settle' ? await requestUnknownRenewal() : await requestRenewal();
-      rig.absent.set('U0BOB', 'unknown');
+      rig.memberships.set('U0BOB', 'unknown');
       const outcome =
         decision === 'settle'
           ? await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined)
@@ -111,7 +111,7 @@ describe('people who have left', () => {
 
   test('the order of a requester who has left fails at the approval, before anything is sent', async () => {
     const order = await requestRenewal();
-    rig.absent.set('U0ALICE', 'left');
+    rig.memberships.set('U0ALICE', 'left');
     expect(
       textOf(await approveOrder(rig.orders, order.id, 'U0EVE')),
       'for a person who isn’t an approver',
@@ -125,12 +125,12 @@ describe('people who have left', () => {
 
   test('while Slack doesn’t return the requester, approvals are refused and the order is unchanged', async () => {
     const order = await requestRenewal();
-    rig.absent.set('U0ALICE', 'unknown');
+    rig.memberships.set('U0ALICE', 'unknown');
     expect(textOf(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
       /can’t confirm right now that <@U0ALICE> is still a member/,
     );
     expect(await rig.read(order.id)).toEqual(order);
-    rig.absent.clear();
+    rig.memberships.clear();
     expect((await approveOrder(rig.orders, order.id, 'U0BOB')).ok).toBe(true);
   });
 });

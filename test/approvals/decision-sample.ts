@@ -6,9 +6,9 @@ import { ENDPOINTS, hoursLater, newBulk, newOrder, newRequirements } from '../or
 import { newTeamSettings } from '../support/settings.ts';
 
 export const NOW = hoursLater(1);
-export const AT_CLICK = new Date(NOW.getTime() - 1_000);
+export const CLICKED_AT = new Date(NOW.getTime() - 1_000);
 
-/** Everyone is a member, except for U0GONE, who has left, and U0UNKNOWN, whom Slack doesn't return. */
+/** The members of the workspace. */
 const MEMBERS = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA', 'U0NINA'];
 
 export const EXCESS = [
@@ -21,31 +21,31 @@ export interface ApprovalChanges extends Partial<Omit<ApprovalContext, 'click' |
   readonly requirements?: Partial<CurrentEvaluation>;
 }
 
-export const approvedBy = (userId: string, more: Partial<Approval> = {}): Approval => ({
+export const newApprovalBy = (userId: string, overrides: Partial<Approval> = {}): Approval => ({
   userId,
   at: hoursLater(0.5),
   agreedExcess: [],
-  ...more,
+  ...overrides,
 });
 
-/** Bob's click: Alice's renewal, which needs one approval and is otherwise complete. */
-export function newApproval(given: ApprovalChanges = {}): ApprovalContext {
-  const { click, order: changes, requirements, ...rest } = given;
-  const requested = newOrder(['cafe.rest'], changes);
+/** Bob clicks Approve on Alice's renewal, which needs one approval and nothing else. */
+export function newApprovalContext(overrides: ApprovalChanges = {}): ApprovalContext {
+  const { click, order: orderChanges, requirements, ...rest } = overrides;
+  const requestedOrder = newOrder(['cafe.rest'], orderChanges);
   const order = {
-    ...requested,
-    statementHash: hashStatement(buildStatement(requested, ENDPOINTS)),
-    ...changes,
+    ...requestedOrder,
+    statementHash: hashStatement(buildStatement(requestedOrder, ENDPOINTS)),
+    ...orderChanges,
   };
-  const { requirements: demand } = order;
+  const { requirements: orderRequirements } = order;
   return {
     now: NOW,
     order,
     history: [],
     evaluation: {
       settings: newTeamSettings(),
-      requirements: demand,
-      requested: demand,
+      requirements: orderRequirements,
+      requestedRequirements: orderRequirements,
       policyVersion: 0,
       decidedBy: [],
       isStricter: false,
@@ -58,7 +58,7 @@ export function newApproval(given: ApprovalChanges = {}): ApprovalContext {
         standIns: new Map(),
       },
       unreadableGroups: [],
-      unconfirmed: new Set(),
+      unconfirmedIds: new Set(),
     },
     signers: new Set(),
     isSigned: false,
@@ -68,7 +68,7 @@ export function newApproval(given: ApprovalChanges = {}): ApprovalContext {
     incidents: undefined,
     preconditions: {
       serviceEndpoints: ENDPOINTS,
-      isLinked: true,
+      isAccountLinked: true,
       members: { kind: 'members' },
       earlierFindings: [],
     },
@@ -76,7 +76,7 @@ export function newApproval(given: ApprovalChanges = {}): ApprovalContext {
     click: {
       kind: 'approve',
       userId: 'U0BOB',
-      at: AT_CLICK,
+      at: CLICKED_AT,
       reason: undefined,
       signed: undefined,
       impact: undefined,
@@ -87,26 +87,26 @@ export function newApproval(given: ApprovalChanges = {}): ApprovalContext {
   };
 }
 
-/** Requirements of a rule. */
+/** Requirements of the rule `finance`, which allows break-glass approvals. */
 export function newRuleRequirements(...approvers: readonly string[]): Order['requirements'] {
-  const demand = newRequirements(['cafe.rest']);
+  const requirements = newRequirements(['cafe.rest']);
   const rule = { kind: 'rule', version: 1, index: 0, name: 'finance' } as const;
   return {
-    ...demand,
+    ...requirements,
     breakGlass: true,
     list: [{ rule, names: ['cafe.rest'], needed: 1, approvers, silent: [], signed: false }],
   };
 }
 
-/** The same, with `changes` to each requirement. */
-export function withRequirement(
-  demand: Order['requirements'],
+/** Returns the requirements with `changes` applied to each. */
+export function changeEachRequirement(
+  requirements: Order['requirements'],
   changes: Partial<Order['requirements']['list'][number]>,
 ): Order['requirements'] {
-  return { ...demand, list: demand.list.map((each) => ({ ...each, ...changes })) };
+  return { ...requirements, list: requirements.list.map((each) => ({ ...each, ...changes })) };
 }
 
-export const PAUSED: Partial<Order> = {
+export const PAUSED_BULK_ORDER: Partial<Order> = {
   state: 'APPROVED',
   bulk: { ...newBulk(20), pause: { code: 'refusals', names: ['bar.rest'] } },
 };

@@ -11,7 +11,7 @@ const READS = 41;
 let s: SigningRig;
 beforeAll(async () => {
   s = await startSigningRig();
-  await s.publish([]);
+  await s.publishPolicy([]);
 });
 afterAll(() => s.rig.end());
 
@@ -27,16 +27,16 @@ async function measureMedianRead(): Promise<number> {
 }
 
 test('200 passkeys, half of them vouched for, add less than 2 ms to a read of the settings', async () => {
-  await s.seal();
+  await s.sealPendingEvents();
   await s.signing.loadSettings();
   const before = await measureMedianRead();
   for (let n = 0; n < KEYS; n += 1) {
     const signer = newSigner(`U${Math.floor(n / KEYS_PER_PERSON)}`);
-    await s.enrol(signer);
+    await s.addKey(signer);
     if (n % 2 === 0)
       await s.keys.vouch(signer.owner, signVouch(s.people.anna, signer), new Date('2026-03-01T09:00:00Z'));
   }
-  await s.seal();
+  await s.sealPendingEvents();
   await s.signing.loadSettings();
   const after = await measureMedianRead();
   expect((await s.signing.loadKeys()).ring.validKeys.size).toBeGreaterThan(KEYS / 2);

@@ -5,16 +5,16 @@ import type { TeamSettings } from '../../src/config/environment.ts';
 import type { Order } from '../../src/orders/order.ts';
 import type { Membership, SigningRows } from '../../src/orders/ports.ts';
 import { hoursLater, newOrder, newRequirements, START } from '../orders/sample.ts';
-import { rule } from '../policy/sample.ts';
+import { newPolicyRule } from '../policy/sample.ts';
 import { NO_POLICY } from '../support/nothing-known.ts';
 import { newTeamSettings } from '../support/settings.ts';
-import { newLog, newNonce, newSigner, rootsOf, VERIFIER } from './signing/sample.ts';
+import { getRootFingerprints, newKeyLog, newNonce, newSigner, VERIFIER } from './signing/sample.ts';
 
 /* Without a charter, the environment's approvers sign renewals: here Bob, whose key Anna vouched for. */
 
 const [anna, bob] = [newSigner('U0ANNA'), newSigner('U0BOB')];
-const KEYS = newLog([anna, bob], [[anna, bob]]);
-const TRUST = { roots: rootsOf(anna), verifier: VERIFIER, botSigner: undefined };
+const KEYS = newKeyLog([anna, bob], [[anna, bob]]);
+const TRUST = { roots: getRootFingerprints(anna), verifier: VERIFIER, botSigner: undefined };
 const ROWS: SigningRows = {
   log: { keys: KEYS, charters: [] },
   policy: { version: 0, rules: [] },
@@ -56,10 +56,10 @@ const click = { userId: 'U0BOB', at: START, agreedExcess: [] };
 const signature = { ...click, signed: { signature: bob.authenticator.assert(challenge), binding } };
 const signed: Order = { ...unsigned, approvals: [signature] };
 const clicked: Order = { ...unsigned, approvals: [click] };
-const REFUSING = { version: 1, rules: [rule({ decision: 'refuse' })] };
+const REFUSING = { version: 1, rules: [newPolicyRule({ decision: 'refuse' })] };
 
 const findObstacle = async (order: Order, given: Given, now: Partial<SigningRows> = {}) => {
-  const guard = await signingOf(given).loadGuard(order);
+  const guard = await signingOf(given).loadSendingGuard(order);
   if (guard === undefined || guard === 'no_signatures') return guard ?? 'later';
   return guard.verify({ ...ROWS, ...given.rows, ...now, order });
 };
@@ -95,11 +95,11 @@ test('an order is checked again if the policy has changed', async () => {
 });
 
 test('without keys, only orders that need no signatures are sent', async () => {
-  const { loadGuard } = signingOf({}, false);
-  expect(await loadGuard(unsigned)).toBe('no_signatures');
+  const { loadSendingGuard } = signingOf({}, false);
+  expect(await loadSendingGuard(unsigned)).toBe('no_signatures');
   const { list, ...requirements } = newRequirements(['cafe.rest']);
   const needsSignature = { ...requirements, list: list.map((each) => ({ ...each, signed: true })) };
-  const guard = await loadGuard({ ...signed, requirements: needsSignature });
+  const guard = await loadSendingGuard({ ...signed, requirements: needsSignature });
   if (guard === undefined || guard === 'no_signatures') throw new Error('expected a guard');
   expect(await guard.verify({ ...ROWS, order: signed })).toEqual(differences('no_keys'));
 });
@@ -122,6 +122,6 @@ test('a stand-in ends at the end time', async () => {
     ['U0BOB', untilHours(0)],
     ['U0CAROL', untilHours(1)],
   ]);
-  const { current } = signingOf({ rows: { standIns } }).standIns;
-  expect([...(await current(START)).keys()]).toEqual(['U0CAROL']);
+  const { loadActiveStandIns } = signingOf({ rows: { standIns } }).standIns;
+  expect([...(await loadActiveStandIns(START)).keys()]).toEqual(['U0CAROL']);
 });

@@ -9,13 +9,13 @@ import type { TeamSettings } from '../../src/config/environment.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import type { EffectivePolicy } from '../../src/policy/policy.ts';
 import { newOrder } from '../orders/sample.ts';
-import { rule } from '../policy/sample.ts';
+import { newPolicyRule } from '../policy/sample.ts';
 import { NO_POLICY } from '../support/nothing-known.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
 const names = ['cafe.rest'];
-const POLICY = await NO_POLICY.policy.current();
-const SIGNED = { rules: [rule({ signed: true })] };
+const POLICY = await NO_POLICY.policy.loadCurrentPolicy();
+const SIGNED = { rules: [newPolicyRule({ signed: true })] };
 
 /** The policy while no charter is valid. */
 const withInvalidCharter = (needed: number, ...tasks: readonly string[]) => ({
@@ -28,7 +28,7 @@ const withInvalidCharter = (needed: number, ...tasks: readonly string[]) => ({
 const sourcesOf = (policy: Partial<EffectivePolicy>, settings: Partial<TeamSettings> = {}) => ({
   ...NO_POLICY,
   loadSettings: async () => newTeamSettings({ approvalTasks: [], ...settings }),
-  policy: { current: async () => ({ ...POLICY, ...policy }) },
+  policy: { loadCurrentPolicy: async () => ({ ...POLICY, ...policy }) },
   ruleFacts: { ...NO_POLICY.ruleFacts, findMatchingNames: async () => names },
   directory: {
     listGroupMembers: async () => [],
@@ -91,7 +91,7 @@ describe('while no charter is valid', () => {
 test.each<[what: string, Partial<EffectivePolicy>, isStricter: boolean]>([
   ['the same policy needs no more', {}, false],
   ['a signed rule needs more', SIGNED, true],
-  ['a refusing rule needs more', { rules: [rule({ decision: 'refuse' })] }, true],
+  ['a refusing rule needs more', { rules: [newPolicyRule({ decision: 'refuse' })] }, true],
 ])('an order evaluated again with %s', async (_, policy, isStricter) => {
   const sources = sourcesOf(policy, { approvalTasks: ['renew'] });
   expect(await loadCurrentEvaluation(sources, newOrder(names))).toMatchObject({ isStricter });

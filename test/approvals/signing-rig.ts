@@ -1,4 +1,4 @@
-import { approveOrder, approveSigned } from '../../src/approvals/approve.ts';
+import { approveOrder, approveWithSignature } from '../../src/approvals/approve.ts';
 import { buildCharter, buildPreviousField, formatCharterText } from '../../src/approvals/charter.ts';
 import { buildSignedSubject, createOrderSigning } from '../../src/approvals/order-signing.ts';
 import { buildChallenge, type LoggedSignature } from '../../src/approvals/signing/approval.ts';
@@ -16,20 +16,20 @@ import { createPolicyStore } from '../../src/store/policies.ts';
 import { createSettingsStore } from '../../src/store/settings.ts';
 import { createKeyStore } from '../../src/store/signing.ts';
 import { startRig } from '../orders/rig.ts';
-import { rule } from '../policy/sample.ts';
+import { newPolicyRule } from '../policy/sample.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 import {
-  addedKey,
+  getRootFingerprints,
+  newAddedKey,
   newNonce,
   newSigner,
   RELYING_PARTY,
-  rootsOf,
   type Signer,
   signVouch,
 } from './signing/sample.ts';
 
 export const TEAM_ID = 'T0STEWARD';
-const { team: START } = readConfig({
+const { defaultSettings: DEFAULT_SETTINGS } = readConfig({
   SLACK_BOT_TOKEN: 'xoxb-1',
   SLACK_SIGNING_SECRET: 'secret-secret',
   SERVICE_JSON_URL: 'https://service.example/v1',
@@ -37,8 +37,8 @@ const { team: START } = readConfig({
   APPROVERS: 'U0BOB,U0CAROL',
 });
 
-/** Every order needs two signatures of three people. */
-export const SIGNED_RULE = rule({
+/** Every order needs signatures from two of three people. */
+export const SIGNED_RULE = newPolicyRule({
   name: 'the request',
   approvers: ['U0BOB', 'U0CAROL', 'U0DORA'],
   needed: 2,
@@ -46,8 +46,8 @@ export const SIGNED_RULE = rule({
 });
 
 /**
- * The use cases with passkeys: Anna is the root, and has vouched for Bob, Carol and Dora, but nobody for Mallory’s key.
- * The policy, the settings, keys and charters are in the database.
+ * The order rig with passkeys. Anna has the root key and has vouched for Bob, Carol and Dora, but nobody for
+ * Mallory. The policy, settings, keys and charters are in the database.
  */
 export async function startSigningRig() {
   const rig = await startRig();
@@ -55,7 +55,7 @@ export async function startSigningRig() {
   await rig.sql(`INSERT INTO installation (id, team_id) VALUES (1, '${TEAM_ID}')`);
   const keys = createKeyStore(database, TEAM_ID);
   const policies = createPolicyStore(database, TEAM_ID, true);
-  const saved = createSettingsStore(database);
+  const settingsStore = createSettingsStore(database);
   const people = {
     anna: newSigner('U0ANNA'),
     bob: newSigner('U0BOB'),
@@ -63,8 +63,8 @@ export async function startSigningRig() {
     dora: newSigner('U0DORA'),
     mallory: newSigner('U0MALLORY'),
   };
-  const at = new Date('2026-03-01T08:00:00Z');
-  const environmentSettings = applySavedSettings(START, {});
+  const writtenAt = new Date('2026-03-01T08:00:00Z');
+  const environmentSettings = applySavedSettings(DEFAULT_SETTINGS, {});
   const botSigner = parseLedgerKey(createLedgerKey());
   const ledger = createLedger({
     store: createLedgerStore(database, TEAM_ID),
@@ -73,65 +73,65 @@ export async function startSigningRig() {
     now: () => rig.now,
     log: createLog('fatal'),
   });
-  const signingOf = ({ readRows }: typeof keys, verifier = createVerifier(RELYING_PARTY)) =>
+  const createSigning = ({ readRows }: typeof keys, verifier = createVerifier(RELYING_PARTY)) =>
     createOrderSigning({
-      trust: { roots: rootsOf(people.anna), verifier, botSigner },
+      trust: { roots: getRootFingerprints(people.anna), verifier, botSigner },
       readRows: () => readRows(ledger.areSigningEventsSealed),
       directory: rig.directory,
-      applySavedSettings: (each) => applySavedSettings(START, each),
+      applySavedSettings: (each) => applySavedSettings(DEFAULT_SETTINGS, each),
       environmentSettings,
       ruleFacts: rig.orders.ruleFacts,
       now: () => rig.now,
     });
-  const signing = signingOf(keys);
-  const signed = { signing, settings: signing.loadSettings, policy: signing.policy };
-  Object.assign(rig.orders, signed);
-  Object.assign(rig.mandates, signed);
+  const signing = createSigning(keys);
+  const signingDeps = { signing, settings: signing.loadSettings, policy: signing.policy };
+  Object.assign(rig.orders, signingDeps);
+  Object.assign(rig.mandates, signingDeps);
   const { orders } = rig;
-  const process = rig.startProcess(signed);
+  const process = rig.startProcess(signingDeps);
 
-  const addKey = (signer: Signer) => keys.add({ ...addedKey(signer), addedAt: at });
+  const addKey = (signer: Signer) => keys.add({ ...newAddedKey(signer), addedAt: writtenAt });
   for (const signer of Object.values(people)) await addKey(signer);
-  for (const of of [people.bob, people.carol, people.dora])
-    await keys.vouch(of.owner, signVouch(people.anna, of), at);
+  for (const signer of [people.bob, people.carol, people.dora])
+    await keys.vouch(signer.owner, signVouch(people.anna, signer), writtenAt);
 
   return {
     rig,
     signing,
-    /** After a restart, without any memory. */
-    restart: (verifier?: Verifier) =>
-      signingOf(createKeyStore({ ...database, signingLog: new VerifiedSigningLog() }, TEAM_ID), verifier),
-    /** Seals every event that waits. */
-    seal: () => ledger.sealAndAnchor(),
-    /** With the triggers disabled, as the owner of the database could. */
+    /** Creates the signing of a restarted process, which has no verified log in memory. */
+    restartSigning: (verifier?: Verifier) =>
+      createSigning(createKeyStore({ ...database, signingLog: new VerifiedSigningLog() }, TEAM_ID), verifier),
+    /** Seals all pending events. */
+    sealPendingEvents: () => ledger.sealAndAnchor(),
+    /** Runs SQL with triggers disabled, as the database owner could. */
     tamper: (statement: string) =>
       rig.sql(
         `DO $do$ BEGIN PERFORM set_config('session_replication_role', 'replica', true); ${statement}; END $do$`,
       ),
-    save: saved.save,
+    saveSettings: settingsStore.save,
     keys,
     people,
-    enrol: addKey,
-    /** Publishes a policy, and has it signed. */
-    async publish(rules: readonly PolicyRule[], signer: Signer | 'nobody' = people.anna) {
-      const current = await policies.current();
-      const draft = await policies.saveDraft(rules, `version ${current.version}`, 'U0ADA', at);
+    addKey,
+    /** Publishes a policy and signs its charter, unless `signer` is `nobody`. */
+    async publishPolicy(rules: readonly PolicyRule[], signer: Signer | 'nobody' = people.anna) {
+      const current = await policies.loadCurrentPolicy();
+      const draft = await policies.saveDraft(rules, `version ${current.version}`, 'U0ADA', writtenAt);
       const revision = draft?.revision ?? '';
-      await policies.publish(revision, 'U0ADA', at);
-      await confirmPolicy(database, TEAM_ID, revision, 'U0EVE', at);
+      await policies.publish(revision, 'U0ADA', writtenAt);
+      await confirmPolicy(database, TEAM_ID, revision, 'U0EVE', writtenAt);
       if (signer !== 'nobody') await this.signCharter(signer);
     },
-    /** @param more what an attacker would sign, or leave out */
+    /** @param forgery what an attacker would change */
     async signCharter(
       signer: Signer,
-      more: { readonly publisher?: string; readonly isSignedByBot?: boolean } = {},
+      forgery: { readonly publisher?: string; readonly isSignedByBot?: boolean } = {},
     ) {
-      const { publisher = 'U0ADA', isSignedByBot = true } = more;
-      const rules = {
-        policy: await policies.current(),
-        settings: applySavedSettings(START, await saved.loadAll()),
+      const { publisher = 'U0ADA', isSignedByBot = true } = forgery;
+      const charterContent = {
+        policy: await policies.loadCurrentPolicy(),
+        settings: applySavedSettings(DEFAULT_SETTINGS, await settingsStore.loadAll()),
       };
-      const charter = JSON.parse(JSON.stringify(buildCharter(rules, publisher)));
+      const charter = JSON.parse(JSON.stringify(buildCharter(charterContent, publisher)));
       const { log } = await keys.readRows();
       const challenge = {
         by: signer.owner,
@@ -142,28 +142,33 @@ export async function startSigningRig() {
       } as const;
       const signature = signer.authenticator.assert(challenge);
       const botSignature = isSignedByBot ? botSigner.sign(formatCharterText(challenge)) : '';
-      await keys.signCharter({ charter, signature, botSignature }, at);
+      await keys.signCharter({ charter, signature, botSignature }, writtenAt);
     },
-    /** A person's signature of an order, as the page would create it. */
-    async signOrder(orderId: string, { owner, authenticator }: Signer): Promise<LoggedSignature> {
+    /** Signs an order like the signing page, but doesn't send the signature. */
+    async createSignature(orderId: string, { owner, authenticator }: Signer): Promise<LoggedSignature> {
       const order = await rig.read(orderId);
-      const version = getSignedVersion(await signing.policy.current());
+      const version = getSignedVersion(await signing.policy.loadCurrentPolicy());
       const { challenge, binding } = buildChallenge(owner, buildSignedSubject(order, version), newNonce());
       return { signature: authenticator.assert(challenge), binding, chain: [] };
     },
-    async sign(orderId: string, ...signers: readonly Signer[]) {
+    async approveWithSignatures(orderId: string, ...signers: readonly Signer[]) {
       const outcomes = [];
       for (const signer of signers)
         outcomes.push(
-          await approveSigned(orders, orderId, signer.owner, await this.signOrder(orderId, signer)),
+          await approveWithSignature(
+            orders,
+            orderId,
+            signer.owner,
+            await this.createSignature(orderId, signer),
+          ),
         );
       return outcomes.at(-1);
     },
-    click: (orderId: string, userId: string) => approveOrder(orders, orderId, userId),
-    /** Alice requests, and Bob and Carol sign. */
+    approve: (orderId: string, userId: string) => approveOrder(orders, orderId, userId),
+    /** Alice requests a renewal; Bob and Carol sign it. */
     async requestSignedOrder(name = 'cafe.rest'): Promise<Order> {
       const order = await this.requestRenewal(name);
-      await this.sign(order.id, people.bob, people.carol);
+      await this.approveWithSignatures(order.id, people.bob, people.carol);
       return rig.read(order.id);
     },
     requestRenewal: (name: string) => rig.requestAccepted('renew', { names: [name], period: 1 }),

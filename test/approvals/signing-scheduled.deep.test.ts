@@ -7,7 +7,7 @@ import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts'
 let s: SigningRig;
 beforeAll(async () => {
   s = await startSigningRig();
-  await s.publish([SIGNED_RULE]);
+  await s.publishPolicy([SIGNED_RULE]);
 });
 afterAll(() => s.rig.end());
 
@@ -18,7 +18,7 @@ test('signatures from before an order was reopened don’t count, even if their 
     { names: ['cafe.rest'], period: 1 },
     { sendAt: { text: '2026-03-02 09:00', timeZone: 'UTC' } },
   );
-  await s.sign(id, bob, carol);
+  await s.approveWithSignatures(id, bob, carol);
   expect((await s.rig.read(id)).state).toBe('APPROVED');
   await s.rig.sql('CREATE TABLE approvals_kept AS SELECT * FROM approvals');
 
@@ -27,9 +27,9 @@ test('signatures from before an order was reopened don’t count, even if their 
   expect(await s.rig.read(id)).toMatchObject({ state: 'PENDING', approvals: [], approvalRound: 1 });
 
   await s.rig.sql('INSERT INTO approvals SELECT * FROM approvals_kept');
-  await s.sign(id, dora);
+  await s.approveWithSignatures(id, dora);
   expect((await s.rig.read(id)).state).toBe('PENDING');
-  await s.sign(id, carol);
+  await s.approveWithSignatures(id, carol);
   await s.execute(id);
   expect((await s.rig.read(id)).state).toBe('SUCCEEDED');
   expect(s.rig.service.received).toHaveLength(1);

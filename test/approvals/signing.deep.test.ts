@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { approveInEmergency, resumeOrder } from '../../src/approvals/approve.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import { MINUTE_MS } from '../orders/rig.ts';
-import { DONE, newServiceError } from '../orders/scripted-service.ts';
+import { newServiceError, SUCCESS_ENVELOPE } from '../orders/scripted-service.ts';
 import { newSigner, type Signer, signVouch } from './signing/sample.ts';
 import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts';
 
@@ -11,7 +11,7 @@ import { SIGNED_RULE, type SigningRig, startSigningRig } from './signing-rig.ts'
 let s: SigningRig;
 beforeAll(async () => {
   s = await startSigningRig();
-  await s.publish([SIGNED_RULE]);
+  await s.publishPolicy([SIGNED_RULE]);
 });
 beforeEach(() => {
   s.rig.service.received.length = 0;
@@ -42,13 +42,15 @@ test('an order signed by two people is sent', async () => {
 
 test('a click doesn’t replace a signature, and one signature doesn’t count twice', async () => {
   const order = await s.requestRenewal(newName());
-  expect(await s.click(order.id, 'U0BOB')).toMatchObject({
+  expect(await s.approve(order.id, 'U0BOB')).toMatchObject({
     ok: false,
     refusal: { code: 'signature_needed' },
   });
-  await s.sign(order.id, s.people.bob);
-  expect(await s.click(order.id, 'U0CAROL')).toMatchObject({ refusal: { code: 'signature_needed' } });
-  expect(await s.sign(order.id, s.people.bob)).toMatchObject({ refusal: { code: 'already_approved' } });
+  await s.approveWithSignatures(order.id, s.people.bob);
+  expect(await s.approve(order.id, 'U0CAROL')).toMatchObject({ refusal: { code: 'signature_needed' } });
+  expect(await s.approveWithSignatures(order.id, s.people.bob)).toMatchObject({
+    refusal: { code: 'already_approved' },
+  });
   expect((await s.rig.read(order.id)).state).toBe('PENDING');
 });
 
@@ -56,7 +58,7 @@ test('a revoked key stops an order that isn’t sent yet', async () => {
   const order = await s.requestSignedOrder(newName());
   const { dora, anna } = s.people;
   const second = newSigner('U0CAROL');
-  await s.enrol(second);
+  await s.addKey(second);
   const { fingerprint } = s.people.carol.authenticator;
   await s.keys.revoke(
     'U0CAROL',
@@ -83,20 +85,20 @@ test('a revoked key stops an order that isn’t sent yet', async () => {
 
 test('the signature of a person who has left doesn’t count', async () => {
   const order = await s.requestSignedOrder(newName());
-  s.rig.absent.set('U0BOB', 'left');
+  s.rig.memberships.set('U0BOB', 'left');
   await s.execute(order.id);
   expect(countSent()).toBe(0);
   expect((await s.rig.read(order.id)).state).toBe('FAILED');
-  s.rig.absent.clear();
+  s.rig.memberships.clear();
 });
 
 test('an order waits while Slack doesn’t return a signer', async () => {
   const order = await s.requestSignedOrder(newName());
-  s.rig.absent.set('U0BOB', 'unknown');
+  s.rig.memberships.set('U0BOB', 'unknown');
   await s.execute(order.id);
   expect(countSent()).toBe(0);
   expect((await s.rig.read(order.id)).state).toBe('APPROVED');
-  s.rig.absent.clear();
+  s.rig.memberships.clear();
   await s.execute(order.id);
   expect(countSent()).toBe(1);
 });
@@ -115,7 +117,7 @@ test('signatures are checked again before a retry', async () => {
   expect(await s.rig.read(order.id)).toMatchObject({
     items: [{ result: { summary: { code: 'not_signed', differs: ['count'] } } }],
   });
-  s.rig.service.answer = async () => DONE;
+  s.rig.service.answer = async () => SUCCESS_ENVELOPE;
 });
 
 test('a paused bulk order continues only with new signatures', async () => {
@@ -123,18 +125,18 @@ test('a paused bulk order continues only with new signatures', async () => {
     const name = newName();
     return { name, input: { names: [name], period: 1 }, secret: undefined, n };
   });
-  const bulk = { rows: rows.map(({ n: _, ...row }) => row), findings: [], skipped: 0 };
+  const bulk = { rows: rows.map(({ n: _, ...row }) => row), findings: [], skippedCount: 0 };
   const requested = await s.rig.request('renew', {}, { bulk });
   if (requested.kind !== 'accepted') throw new Error(requested.kind);
   const { id } = requested.order;
   await confirmOrder(s.rig.orders, id, 'U0ALICE');
-  await s.sign(id, s.people.bob, s.people.carol);
+  await s.approveWithSignatures(id, s.people.bob, s.people.carol);
   s.rig.service.answer = async () => {
     throw newServiceError('refused', { code: 'EF01055', httpStatus: 400 });
   };
   await s.execute(id);
   expect((await s.rig.read(id)).bulk?.pause).toBeDefined();
-  s.rig.service.answer = async () => DONE;
+  s.rig.service.answer = async () => SUCCESS_ENVELOPE;
   const sentBefore = countSent();
   // Neither the requester nor an approver can resume it with a click.
   for (const userId of ['U0ALICE', 'U0BOB'])
@@ -142,7 +144,7 @@ test('a paused bulk order continues only with new signatures', async () => {
       refusal: { code: 'signature_needed' },
     });
   const resume = async (signer: Signer) =>
-    resumeOrder(s.rig.orders, id, signer.owner, await s.signOrder(id, signer));
+    resumeOrder(s.rig.orders, id, signer.owner, await s.createSignature(id, signer));
   // Signatures from before the pause only count for what was sent then, so two new ones are needed.
   expect(await resume(s.people.bob)).toMatchObject({ ok: true });
   expect((await s.rig.read(id)).bulk?.pause).toBeDefined();

@@ -4,7 +4,7 @@ import { evaluateProgress, type ProgressContext, type StandIn } from '../../src/
 import type { Directory, Membership } from '../../src/orders/ports.ts';
 import type { Requirements } from '../../src/policy/evaluate.ts';
 import { HOUR_MS } from '../orders/rig.ts';
-import { groups, ids, PEOPLE, people } from '../policy/arbitraries.ts';
+import { approverIds, groups, PEOPLE, people } from '../policy/arbitraries.ts';
 import fc, { runs } from '../support/properties.ts';
 
 /*
@@ -29,7 +29,7 @@ const memberships = fc
     ),
   )
   .map((all) => new Map<string, Membership>(PEOPLE.map((userId, n) => [userId, all[n] ?? 'unknown'])));
-const requirement = fc.record({ needed: fc.integer({ min: 1, max: 3 }), approvers: ids(1) });
+const requirement = fc.record({ needed: fc.integer({ min: 1, max: 3 }), approvers: approverIds(1) });
 interface World {
   readonly requirements: readonly { readonly needed: number; readonly approvers: readonly string[] }[];
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
@@ -83,7 +83,7 @@ test('reading only the approvers’ groups gives the same decision as reading ev
       const required = buildRequirements(all);
       const base: Omit<ProgressContext, 'people'> = {
         requesters: new Set(all.requesters),
-        approvals: all.approvals,
+        approvedByIds: all.approvals,
         signers: new Set(),
         allowSelfApproval: all.allowSelfApproval,
         now: NOW,

@@ -3,7 +3,7 @@ import { approveOrder } from '../../src/approvals/approve.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { ALICE, MINUTE_MS, type Rig, requireAccepted, startRig } from '../orders/rig.ts';
-import { DONE, newServiceError } from '../orders/scripted-service.ts';
+import { newServiceError, SUCCESS_ENVELOPE } from '../orders/scripted-service.ts';
 
 /* If an attacker changes the rows of an approved order, nothing is sent. */
 
@@ -105,7 +105,7 @@ test.each(CHANGES)('an order changed before a retry isn’t sent again: %s', asy
   await rig.runDue();
   expect(rig.service.received).toHaveLength(1);
   await change(sql, order.id);
-  rig.service.answer = async () => DONE;
+  rig.service.answer = async () => SUCCESS_ENVELOPE;
   rig.advanceClock(MINUTE_MS);
   await rig.runDue();
   expect(rig.service.received, 'only the first request').toHaveLength(1);
@@ -134,7 +134,7 @@ test('a change while names are sent fails only the unsent ones', async () => {
   rig.service.answer = async ({ ctid }) => {
     changed ??= change(`UPDATE order_items SET name = 'evil.rest' WHERE order_id = $1 AND n = 8`, order.id);
     await changed;
-    return { ...DONE, stid: ctid };
+    return { ...SUCCESS_ENVELOPE, stid: ctid };
   };
   await rig.runDue();
   const sent = new Set(rig.service.received.map(({ ctid }) => ctid));

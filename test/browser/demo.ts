@@ -6,18 +6,18 @@ import { pageDir } from '../../demo/page-files.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createTestDatabase } from '../support/database.ts';
 
-export interface PageDemo extends Demo {
+export interface BrowserDemo extends Demo {
   stop(): Promise<void>;
 }
 
 /**
- * The demo as `npm run demo` starts it, on a separate database.
+ * Starts the demo like `npm run demo`, on a separate database.
  *
- * @param options `settings` override those of the demo; `lived` starts with the history of `npm run demo`
+ * @param options `settings` override the demo's settings; `lived` adds the history of `npm run demo`
  */
 export async function startBrowserDemo(
   options: Pick<DemoOptions, 'settings' | 'lived' | 'watchOnly'> = {},
-): Promise<PageDemo> {
+): Promise<BrowserDemo> {
   const database = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-page-'));
   const log = createLog('error');

@@ -5,21 +5,21 @@ import type { Authenticator } from '../support/authenticator.ts';
 import { addVirtualAuthenticator } from './virtual-authenticator.ts';
 
 /** A person's own browser, with a virtual authenticator that approves everything. */
-export class Desk {
+export class PasskeyBrowser {
   readonly page: Page;
-  readonly problems: string[] = [];
+  readonly errors: string[] = [];
   readonly #context: BrowserContext;
 
   private constructor(context: BrowserContext, page: Page) {
     this.#context = context;
     this.page = page;
     page.on('console', (message) => {
-      if (message.type() === 'error') this.problems.push(message.text());
+      if (message.type() === 'error') this.errors.push(message.text());
     });
-    page.on('pageerror', (error) => this.problems.push(error.message));
+    page.on('pageerror', (error) => this.errors.push(error.message));
   }
 
-  static async open(browser: Browser, width: number, passkey?: Authenticator): Promise<Desk> {
+  static async open(browser: Browser, width: number, passkey?: Authenticator): Promise<PasskeyBrowser> {
     const context = await browser.newContext({
       viewport: { width, height: 800 },
       timezoneId: 'Europe/Berlin',
@@ -37,15 +37,15 @@ export class Desk {
           signCount: 1,
         },
       });
-    return new Desk(context, page);
+    return new PasskeyBrowser(context, page);
   }
 
-  /** Opens an address, checks the page with axe, and presses its button with the keyboard. */
+  /** Opens an address, presses the button by keyboard, and waits for the heading. @returns the page's text */
   async openAndSubmit(address: string, button: string, heading: string): Promise<string> {
     await this.page.goto(address);
     await this.expectAccessible();
-    const fits = await this.page.evaluate('document.documentElement.scrollWidth <= window.innerWidth');
-    expect(fits, 'the page fits the window').toBe(true);
+    const fitsWindow = await this.page.evaluate('document.documentElement.scrollWidth <= window.innerWidth');
+    expect(fitsWindow, 'the page fits the window').toBe(true);
     await this.page.getByRole('button', { name: button }).focus();
     await this.page.keyboard.press('Enter');
     await this.page.getByRole('heading', { name: heading, exact: true }).waitFor({ timeout: 10_000 });
@@ -54,7 +54,7 @@ export class Desk {
   }
 
   async expectAccessible(): Promise<void> {
-    // The page's policy allows only its own scripts, so axe is injected through DevTools.
+    // The content security policy allows only the page's own scripts, so axe is injected through DevTools.
     const devtools = await this.#context.newCDPSession(this.page);
     await devtools.send('Runtime.evaluate', { expression: axe.source });
     const { result } = await devtools.send('Runtime.evaluate', {

@@ -5,12 +5,12 @@ import { type RunningApp, startHttpApp } from '../../packages/slack-workspace/te
 import { call } from '../../packages/slack-workspace/test/client.ts';
 import { expectFocus, launchBrowser, Window } from './windows.ts';
 
-/* The page alone, with an app that posts what each test needs. */
+/* Tests the workspace's page with a small app instead of the bot. */
 
-const CHANNEL = 'C0DOMAINS';
+const DOMAINS_CHANNEL = 'C0DOMAINS';
 let browser: Browser;
 let workspace: Workspace;
-let running: RunningApp;
+let runningApp: RunningApp;
 let alice: Window;
 
 beforeAll(async () => {
@@ -25,28 +25,32 @@ beforeEach(async () => {
     ],
     shortcuts: [{ name: 'Domain task…', callback_id: 'domain_here' }],
   });
-  running = await startHttpApp(workspace);
+  runningApp = await startHttpApp(workspace);
   alice = await Window.open(browser, workspace.url, 'U0ALICE');
 });
 afterEach(async () => {
   await alice.close();
-  await running.stop();
+  await runningApp.stop();
   await workspace.close();
 });
 afterAll(() => browser.close());
 
 const mrkdwn = (text: string) => ({ type: 'mrkdwn', text });
-const plain = (text: string) => ({ type: 'plain_text', text });
+const plainText = (text: string) => ({ type: 'plain_text', text });
 
-async function post(blocks: object[]): Promise<void> {
-  const answer = await call(workspace, 'chat.postMessage', { channel: CHANNEL, text: 'blocks', blocks });
+async function postBlocks(blocks: object[]): Promise<void> {
+  const answer = await call(workspace, 'chat.postMessage', {
+    channel: DOMAINS_CHANNEL,
+    text: 'blocks',
+    blocks,
+  });
   expect(answer).toMatchObject({ ok: true });
 }
 
 test('the page shows every block type and is accessible in light and dark mode', async () => {
   const names = ['b10.rest', 'b9.rest', 'a.rest', 'c.rest', 'd.rest', 'e.rest', 'f.rest'];
-  await post([
-    { type: 'header', text: plain('All of it') },
+  await postBlocks([
+    { type: 'header', text: plainText('All of it') },
     {
       type: 'section',
       text: mrkdwn(
@@ -100,15 +104,15 @@ test('the page shows every block type and is accessible in light and dark mode',
   const message = alice.message('All of it');
   await message.getByText('as *it* is').waitFor();
   const table = message.getByRole('table', { name: 'Names', exact: true });
-  const first = () => table.getByRole('rowheader').allTextContents();
-  expect(await first()).toEqual(names.slice(0, 5));
+  const readRowHeaders = () => table.getByRole('rowheader').allTextContents();
+  expect(await readRowHeaders()).toEqual(names.slice(0, 5));
   await table.getByRole('button', { name: 'Name' }).click();
-  expect(await first()).toEqual(['a.rest', 'b9.rest', 'b10.rest', 'c.rest', 'd.rest']);
+  expect(await readRowHeaders()).toEqual(['a.rest', 'b9.rest', 'b10.rest', 'c.rest', 'd.rest']);
   await message.getByRole('button', { name: 'Next' }).click();
-  expect(await first()).toEqual(['e.rest', 'f.rest']);
+  expect(await readRowHeaders()).toEqual(['e.rest', 'f.rest']);
   await table.getByRole('button', { name: 'Days' }).click();
   await table.getByRole('button', { name: 'Days' }).click();
-  expect((await first())[0]).toBe('f.rest');
+  expect((await readRowHeaders())[0]).toBe('f.rest');
   expect(await table.getByRole('columnheader', { name: 'Days' }).getAttribute('aria-sort')).toBe(
     'descending',
   );
@@ -123,14 +127,14 @@ test('the page shows every block type and is accessible in light and dark mode',
 
 test('a button can be pressed with the keyboard and keeps the focus', async () => {
   const clickedBy: string[] = [];
-  running.app.action('drop', async ({ ack, body }) => {
+  runningApp.app.action('drop', async ({ ack, body }) => {
     await ack();
     clickedBy.push(body.user.id);
   });
-  await post([
+  await postBlocks([
     {
       type: 'actions',
-      elements: [{ type: 'button', action_id: 'drop', text: plain('Discard'), style: 'danger' }],
+      elements: [{ type: 'button', action_id: 'drop', text: plainText('Discard'), style: 'danger' }],
     },
   ]);
   const button = alice.page.getByRole('button', { name: 'Discard' });
@@ -141,18 +145,18 @@ test('a button can be pressed with the keyboard and keeps the focus', async () =
 });
 
 test('the composer completes commands by keyboard and shows their usage', async () => {
-  const texts: string[] = [];
-  running.app.command('/domain', async ({ ack, command }) => {
-    texts.push(command.text);
+  const commandTexts: string[] = [];
+  runningApp.app.command('/domain', async ({ ack, command }) => {
+    commandTexts.push(command.text);
     await ack(`did ${command.text}`);
   });
   const { composer, page } = alice;
   await composer.pressSequentially('/domain re');
-  const list = page.getByRole('listbox', { name: 'Commands' });
-  expect(await list.getByRole('option').count()).toBe(2);
-  await alice.expectAccessible('commands to choose from');
+  const commandList = page.getByRole('listbox', { name: 'Commands' });
+  expect(await commandList.getByRole('option').count()).toBe(2);
+  await alice.expectAccessible('the list of commands');
   await composer.press('ArrowDown');
-  expect(await list.getByRole('option', { selected: true }).textContent()).toContain('restore');
+  expect(await commandList.getByRole('option', { selected: true }).textContent()).toContain('restore');
   await composer.press('ArrowUp');
   await composer.press('Tab');
   expect(await composer.inputValue()).toBe('/domain renew ');
@@ -164,16 +168,16 @@ test('the composer completes commands by keyboard and shows their usage', async 
   await composer.press('Enter');
   await composer.press('Enter');
   await alice.message('did help').waitFor();
-  expect(texts).toEqual(['renew cafe.rest', 'help']);
+  expect(commandTexts).toEqual(['renew cafe.rest', 'help']);
 });
 
 test('arrow keys move through messages, and a message’s menu runs a shortcut', async () => {
-  const used: string[] = [];
-  running.app.shortcut('domain_here', async ({ ack, shortcut }) => {
+  const shortcutMessages: string[] = [];
+  runningApp.app.shortcut('domain_here', async ({ ack, shortcut }) => {
     await ack();
-    if (shortcut.type === 'message_action') used.push(shortcut.message['text'] ?? '');
+    if (shortcut.type === 'message_action') shortcutMessages.push(shortcut.message['text'] ?? '');
   });
-  for (const text of ['first', 'second', 'third']) workspace.as('U0BOB').say(CHANNEL, text);
+  for (const text of ['first', 'second', 'third']) workspace.as('U0BOB').say(DOMAINS_CHANNEL, text);
   const third = alice.message('third');
   await third.focus();
   await alice.page.keyboard.press('ArrowUp');
@@ -184,7 +188,7 @@ test('arrow keys move through messages, and a message’s menu runs a shortcut',
   await expectFocus(alice.page.getByRole('menuitem', { name: 'Domain task…' }), 'the menu has the focus');
   await alice.expectAccessible('the menu of a message');
   await alice.page.keyboard.press('Enter');
-  await expect.poll(() => used).toEqual(['first']);
+  await expect.poll(() => shortcutMessages).toEqual(['first']);
   await first.getByRole('button', { name: 'Reply in thread' }).click();
   await alice.thread.getByRole('textbox').fill('an answer');
   await alice.thread.getByRole('textbox').press('Enter');
@@ -194,19 +198,19 @@ test('arrow keys move through messages, and a message’s menu runs a shortcut',
   await alice.page.getByRole('alert').getByText('do not work in threads').waitFor();
 });
 
-test('a form keeps typed text when the app updates it, and shows errors at their fields', async () => {
-  const input = (name: string, element: object, more: object = {}) => ({
+test('a form keeps typed text when the app updates it, and shows errors next to the fields', async () => {
+  const input = (name: string, element: object, properties: object = {}) => ({
     type: 'input',
     block_id: name,
-    label: plain(name),
+    label: plainText(name),
     element: { action_id: name, ...element },
-    ...more,
+    ...properties,
   });
-  const kinds = [
-    { text: plain('One'), value: 'one' },
-    { text: plain('Two'), value: 'two' },
+  const options = [
+    { text: plainText('One'), value: 'one' },
+    { text: plainText('Two'), value: 'two' },
   ];
-  const view = (second: boolean) => ({
+  const buildView = (hasExtraField: boolean) => ({
     type: 'modal' as const,
     callback_id: 'all',
     title: { type: 'plain_text' as const, text: 'All inputs' },
@@ -214,33 +218,33 @@ test('a form keeps typed text when the app updates it, and shows errors at their
     blocks: [
       input(
         'kind',
-        { type: 'static_select', options: kinds, initial_option: kinds[0] },
+        { type: 'static_select', options, initial_option: options[0] },
         { dispatch_action: true },
       ),
-      input('name', { type: 'plain_text_input' }, { hint: plain('A domain name') }),
+      input('name', { type: 'plain_text_input' }, { hint: plainText('A domain name') }),
       input('names', { type: 'plain_text_input', multiline: true }, { optional: true }),
       input('mail', { type: 'email_text_input' }, { optional: true }),
-      input('picks', { type: 'multi_static_select', options: kinds }, { optional: true }),
-      input('boxes', { type: 'checkboxes', options: kinds }, { optional: true }),
-      ...(second ? [input('extra', { type: 'number_input', is_decimal_allowed: false })] : []),
+      input('picks', { type: 'multi_static_select', options }, { optional: true }),
+      input('boxes', { type: 'checkboxes', options }, { optional: true }),
+      ...(hasExtraField ? [input('extra', { type: 'number_input', is_decimal_allowed: false })] : []),
     ],
   });
   let submitted: unknown;
   let valuesOnChange: unknown;
-  running.app.command('/domain', async ({ ack, command, client }) => {
+  runningApp.app.command('/domain', async ({ ack, command, client }) => {
     await ack();
     await client.views.open({
       trigger_id: command.trigger_id,
-      view: JSON.parse(JSON.stringify(view(false))),
+      view: JSON.parse(JSON.stringify(buildView(false))),
     });
   });
-  running.app.action('kind', async ({ ack, body, client }) => {
+  runningApp.app.action('kind', async ({ ack, body, client }) => {
     await ack();
     if (!('view' in body) || body.view === undefined) return;
     valuesOnChange = body.view.state.values;
-    await client.views.update({ view_id: body.view.id, view: JSON.parse(JSON.stringify(view(true))) });
+    await client.views.update({ view_id: body.view.id, view: JSON.parse(JSON.stringify(buildView(true))) });
   });
-  running.app.view('all', async ({ ack, view: { state } }) => {
+  runningApp.app.view('all', async ({ ack, view: { state } }) => {
     const { name } = state.values;
     if (name?.['name']?.value === 'bad')
       return ack({ response_action: 'errors', errors: { name: 'Not that one.' } });
@@ -248,7 +252,7 @@ test('a form keeps typed text when the app updates it, and shows errors at their
     return ack();
   });
 
-  await alice.type('/domain help');
+  await alice.typeAndSend('/domain help');
   const { dialog } = alice;
   await dialog.getByLabel('name', { exact: true }).fill('bad');
   await dialog.getByRole('group', { name: 'picks' }).getByLabel('Two').check();
@@ -257,7 +261,7 @@ test('a form keeps typed text when the app updates it, and shows errors at their
   await dialog.getByLabel('extra').waitFor();
   await alice.expectAccessible('a form with every input');
   expect(await dialog.getByLabel('name', { exact: true }).inputValue()).toBe('bad');
-  expect(valuesOnChange, 'the app gets the other fields, too').toMatchObject({
+  expect(valuesOnChange, 'the app also gets the other fields').toMatchObject({
     name: { name: { value: 'bad' } },
   });
 
@@ -283,7 +287,7 @@ test('a form keeps typed text when the app updates it, and shows errors at their
 });
 
 test('a narrow screen shows one pane at a time', async () => {
-  workspace.as('U0BOB').say(CHANNEL, 'hello');
+  workspace.as('U0BOB').say(DOMAINS_CHANNEL, 'hello');
   const { page } = alice;
   await page.setViewportSize({ width: 380, height: 720 });
   await alice.message('hello').waitFor();
@@ -306,11 +310,17 @@ test('a narrow screen shows one pane at a time', async () => {
 
 test('the URL selects a message and the person', async () => {
   const { page } = alice;
-  const linked = await call(workspace, 'chat.postMessage', { channel: CHANNEL, text: 'linked to' });
-  const { ts } = linked;
-  const { permalink } = await call(workspace, 'chat.getPermalink', { channel: CHANNEL, message_ts: ts });
+  const linkedMessage = await call(workspace, 'chat.postMessage', {
+    channel: DOMAINS_CHANNEL,
+    text: 'linked to',
+  });
+  const { ts } = linkedMessage;
+  const { permalink } = await call(workspace, 'chat.getPermalink', {
+    channel: DOMAINS_CHANNEL,
+    message_ts: ts,
+  });
   await call(workspace, 'chat.postMessage', { channel: 'C0GENERAL', text: `see <${permalink}|there>` });
-  await alice.goTo('general');
+  await alice.goToChannel('general');
   await alice.message('see there').getByRole('link', { name: 'there' }).click();
   await expectFocus(alice.message('linked to'), 'the linked message is shown');
   await page.goBack();
@@ -328,7 +338,7 @@ test('the page says that the workspace is down, and reconnects when it is back',
   await workspace.close();
   await alice.page.getByRole('alert').getByText('does not answer').waitFor();
   workspace = await startWorkspace({ port });
-  workspace.as('U0BOB').say(CHANNEL, 'back again');
+  workspace.as('U0BOB').say(DOMAINS_CHANNEL, 'back again');
   await alice.message('back again').waitFor();
   await alice.page.getByRole('alert').waitFor({ state: 'detached' });
   alice.discardProblems();

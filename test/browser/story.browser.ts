@@ -1,13 +1,13 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { CHARGED_TASKS } from '../support/settings.ts';
-import { type PageDemo, startBrowserDemo } from './demo.ts';
+import { type BrowserDemo, startBrowserDemo } from './demo.ts';
 import { expectFocus, launchBrowser, Window } from './windows.ts';
 
 /* People use the bot in a real browser. */
 
 let browser: Browser;
-let demo: PageDemo;
+let demo: BrowserDemo;
 const openWindows: Window[] = [];
 
 beforeAll(async () => {
@@ -29,19 +29,19 @@ async function openWindow(person: string): Promise<Window> {
   return window;
 }
 
-const renewals = (name: string) => demo.service.requestsFor({ task: 'domain.renew', name });
+const listRenewals = (name: string) => demo.service.requestsFor({ task: 'domain.renew', name });
 
 test('one person requests an order, and another sees it arrive in their window and approves it', async () => {
   const alice = await openWindow('U0ALICE');
   const bob = await openWindow('U0BOB');
-  await bob.goTo('general');
-  await alice.link('alice, context 4');
-  await alice.type('/domain renew cafe.rest 2 -- client paid');
+  await bob.goToChannel('general');
+  await alice.linkAccount('alice, context 4');
+  await alice.typeAndSend('/domain renew cafe.rest 2 -- client paid');
 
   const unread = bob.page.getByRole('navigation').getByRole('button', { name: /domains.* for you/ });
   await unread.waitFor();
   await bob.expectAccessible('a channel with unread messages');
-  await bob.goTo('domains');
+  await bob.goToChannel('domains');
   const card = bob.message('Renew cafe.rest for 2 years');
   await card.getByText('client paid').waitFor();
   await card.getByRole('button', { name: 'Approve: Renew cafe.rest for 2 years' }).click();
@@ -53,7 +53,7 @@ test('one person requests an order, and another sees it arrive in their window a
     .message(/The service says: S0105/, 'thread')
     .first()
     .waitFor();
-  expect(renewals('cafe.rest')).toHaveLength(1);
+  expect(listRenewals('cafe.rest')).toHaveLength(1);
 
   await bob.page.getByRole('button', { name: /^Requests/ }).click();
   const request = bob.page.getByRole('region', { name: 'Requests', exact: true }).getByText('_renew');
@@ -65,8 +65,8 @@ test('one person requests an order, and another sees it arrive in their window a
 test('a denial with a reason sends nothing', async () => {
   const alice = await openWindow('U0ALICE');
   const bob = await openWindow('U0BOB');
-  await alice.link('alice, context 4');
-  await alice.type('/domain renew bar.rest');
+  await alice.linkAccount('alice, context 4');
+  await alice.typeAndSend('/domain renew bar.rest');
 
   await bob.message('Renew bar.rest').getByRole('button', { name: /^Deny/ }).click();
   await bob.dialog.getByRole('heading', { name: 'Deny this order' }).waitFor();
@@ -86,12 +86,12 @@ test('a denial with a reason sends nothing', async () => {
     .message(/We let it go/, 'thread')
     .last()
     .waitFor();
-  expect(renewals('bar.rest')).toEqual([]);
+  expect(listRenewals('bar.rest')).toEqual([]);
 });
 
 test('a two-factor account is linked with its shared secret, but can’t be used for a renewal', async () => {
   const alice = await openWindow('U0ALICE');
-  await alice.type('/domain link');
+  await alice.typeAndSend('/domain link');
   const { dialog } = alice;
   await dialog.getByLabel('User name').fill('tina');
   await dialog
@@ -111,38 +111,38 @@ test('a two-factor account is linked with its shared secret, but can’t be used
   await dialog.getByLabel(/^Token/).fill('');
   await dialog.getByRole('button', { name: 'Link', exact: true }).click();
   await alice.message(/Linked: tina in context 4/).waitFor();
-  await alice.type('/domain renew cafe.rest');
+  await alice.typeAndSend('/domain renew cafe.rest');
   await alice
     .message(/two-factor/i)
     .last()
     .waitFor();
-  expect(renewals('cafe.rest')).toEqual([]);
+  expect(listRenewals('cafe.rest')).toEqual([]);
 });
 
 test('a secret is shown once, to its requester', async () => {
   const alice = await openWindow('U0ALICE');
   const bob = await openWindow('U0BOB');
-  await alice.link('alice, context 4');
-  await alice.type('/domain authcode deli.rest');
+  await alice.linkAccount('alice, context 4');
+  await alice.typeAndSend('/domain authcode deli.rest');
   const card = alice.message(/Got the auth code for deli\.rest/);
   await alice.openThread(card);
-  const reveal = alice.thread.getByRole('button', { name: 'Show the auth code once' });
-  await reveal.waitFor();
+  const revealButton = alice.thread.getByRole('button', { name: 'Show the auth code once' });
+  await revealButton.waitFor();
 
   await bob.openThread(bob.message(/Got the auth code for deli\.rest/));
   await bob.thread.getByRole('button', { name: 'Show the auth code once' }).click();
   await bob.page.getByText(/Only visible to you/).waitFor();
   expect(await bob.dialog.count()).toBe(0);
 
-  await reveal.click();
+  await revealButton.click();
   await alice.dialog.getByRole('heading', { name: 'Auth code' }).waitFor();
   const secret = await alice.dialog.locator('pre').textContent();
   if (!secret) throw new Error('the dialog shows no secret');
   await alice.expectAccessible('a secret in its dialog');
   await alice.page.keyboard.press('Escape');
   await alice.dialog.waitFor({ state: 'detached' });
-  await expectFocus(reveal, 'the focus returns to the button');
-  await reveal.click();
+  await expectFocus(revealButton, 'the focus returns to the button');
+  await revealButton.click();
   await alice.page
     .getByText(/Only visible to you/)
     .last()
@@ -151,12 +151,12 @@ test('a secret is shown once, to its requester', async () => {
   for (const { page } of [alice, bob]) expect(await page.content()).not.toContain(secret);
 });
 
-test('a service outage leaves an unknown outcome, which an approver settles', async () => {
+test('a service outage leaves an unknown outcome, which an approver resolves', async () => {
   const alice = await openWindow('U0ALICE');
   const bob = await openWindow('U0BOB');
-  await alice.link('alice, context 4');
+  await alice.linkAccount('alice, context 4');
   demo.service.faults.set({ kind: 'drop_after', match: { task: 'domain.renew' } });
-  await alice.type('/domain renew cafe.rest');
+  await alice.typeAndSend('/domain renew cafe.rest');
   await bob
     .message('Renew cafe.rest')
     .getByRole('button', { name: /^Approve: / })
@@ -180,24 +180,24 @@ test('a service outage leaves an unknown outcome, which an approver settles', as
     .message(/The service lists it/, 'thread')
     .last()
     .waitFor();
-  expect(renewals('cafe.rest'), 'sent once').toHaveLength(1);
+  expect(listRenewals('cafe.rest'), 'the renewal was sent once').toHaveLength(1);
 });
 
 test('an admin picks approvers, approver groups and the reminder channel by name', async () => {
   const ada = await openWindow('U0ADA');
-  await ada.type('/domain settings');
+  await ada.typeAndSend('/domain settings');
   const { dialog } = ada;
-  const people = dialog.getByRole('group', { name: 'Approvers', exact: true });
-  await expect.poll(() => people.getByLabel('Bob').isChecked()).toBe(true);
-  await people.getByLabel('Carol').check();
+  const approverPicker = dialog.getByRole('group', { name: 'Approvers', exact: true });
+  await expect.poll(() => approverPicker.getByLabel('Bob').isChecked()).toBe(true);
+  await approverPicker.getByLabel('Carol').check();
   await dialog.getByRole('group', { name: 'Approver groups', exact: true }).getByLabel('Approvers').uncheck();
   await dialog.getByLabel('Reminder channel').selectOption('#general');
   await ada.expectAccessible('the settings with their pickers');
-  const shown = await dialog.innerText();
-  expect(shown, 'no id is shown').not.toMatch(/\b[UCS]0[A-Z]{2,}/);
+  const formText = await dialog.innerText();
+  expect(formText, 'no id is shown').not.toMatch(/\b[UCS]0[A-Z]{2,}/);
   await dialog.getByRole('button', { name: 'Save' }).click();
   await ada.message(/I saved these settings/).waitFor();
-  await ada.goTo('general');
+  await ada.goToChannel('general');
   await ada.message('Expiry reminders will now be posted here').waitFor();
 });
 

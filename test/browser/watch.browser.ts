@@ -1,12 +1,12 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type PageDemo, startBrowserDemo } from './demo.ts';
+import { type BrowserDemo, startBrowserDemo } from './demo.ts';
 import { launchBrowser, Window } from './windows.ts';
 
-/* The demo without a domain service: its guided path, followed by clicking only what is highlighted. */
+/* Follows the guided path of the demo without a domain service by clicking highlighted elements. */
 
 let browser: Browser;
-let demo: PageDemo;
+let demo: BrowserDemo;
 
 beforeAll(async () => {
   browser = await launchBrowser();
@@ -20,14 +20,14 @@ afterAll(async () => {
 test('the guided path leads from watching names to the first digest', async () => {
   const window = await Window.open(browser, demo.url, 'U0ADA');
   const { page } = window;
-  const clickNext = (text: string | RegExp) => page.locator('.next').filter({ hasText: text }).click();
+  const clickHighlighted = (text: string | RegExp) => page.locator('.next').filter({ hasText: text }).click();
   const waitForStep = (title: string) =>
     page.locator('[aria-current=step]').filter({ hasText: title }).waitFor();
 
   await waitForStep('Watch names');
   expect(await page.getByLabel('Choose a path').locator('option').allTextContents()).toEqual(['Just watch']);
-  await clickNext('/domain watch cafe.rest');
-  await clickNext('Send');
+  await clickHighlighted('/domain watch cafe.rest');
+  await clickHighlighted('Send');
 
   await waitForStep('Get reminders here');
   await window.message(/5 names watched/).waitFor();
@@ -35,20 +35,20 @@ test('the guided path leads from watching names to the first digest', async () =
   await window.message(/pantry\.rest.*DNSSEC is broken/s).waitFor();
   await window.message(/deli\.rest.*certificate has expired/s).waitFor();
   await window.expectAccessible('the first findings');
-  await clickNext('Send reminders here');
+  await clickHighlighted('Send reminders here');
 
   await waitForStep('See what to fix');
-  await clickNext('/domain posture');
-  await clickNext('Send');
+  await clickHighlighted('/domain posture');
+  await clickHighlighted('Send');
   await window.message(/ of 5 names (?:is|are) fine/).waitFor();
 
   await waitForStep('See what expires');
-  await clickNext('+7 days');
+  await clickHighlighted('+7 days');
   const digest = window.message(/needs? a decision|bar\.rest/).last();
   await digest.waitFor();
   await page.getByText('That’s all it needs.').waitFor();
   await window.expectAccessible('the digest');
-  await window.type('/domain renew cafe.rest');
+  await window.typeAndSend('/domain renew cafe.rest');
   await window.message(/No domain service is connected/).waitFor();
   expect(demo.service.requests.filter(({ task }) => task?.startsWith('rdap.') !== true)).toEqual([]);
   await window.close();

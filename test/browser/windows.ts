@@ -18,12 +18,12 @@ export function launchBrowser(): Promise<Browser> {
   });
 }
 
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const AXE_RULE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 /** Waits until the element has the keyboard focus. */
-export function expectFocus(locator: Locator, what: string): Promise<void> {
+export function expectFocus(locator: Locator, description: string): Promise<void> {
   return expect
-    .poll(() => locator.evaluate((element) => element.matches(':focus')), { message: what })
+    .poll(() => locator.evaluate((element) => element.matches(':focus')), { message: description })
     .toBe(true);
 }
 
@@ -52,7 +52,7 @@ export class Window {
     });
   }
 
-  /** Opens the workspace as a person, in a separate browser: two windows share nothing. */
+  /** Opens the workspace as a person, in a separate browser context: windows share nothing. */
   static async open(
     browser: Browser,
     url: string,
@@ -67,7 +67,7 @@ export class Window {
     return window;
   }
 
-  /** The channel's pane, without thread and requests. */
+  /** The channel's pane, without the thread and the list of requests. */
   get channel(): Locator {
     return this.page.locator('.channel');
   }
@@ -90,12 +90,12 @@ export class Window {
     return pane.getByRole('article').filter({ hasText: text });
   }
 
-  async type(text: string): Promise<void> {
+  async typeAndSend(text: string): Promise<void> {
     await this.composer.fill(text);
     await this.composer.press('Enter');
   }
 
-  async goTo(channel: string): Promise<void> {
+  async goToChannel(channel: string): Promise<void> {
     await this.page.getByRole('navigation').getByRole('button', { name: channel }).click();
     await this.page.getByRole('heading', { level: 2, name: `#${channel}` }).waitFor();
   }
@@ -106,22 +106,22 @@ export class Window {
   }
 
   /** Links an account with the button that fills in the sandbox's values. */
-  async link(account: string): Promise<void> {
-    await this.type('/domain link');
+  async linkAccount(account: string): Promise<void> {
+    await this.typeAndSend('/domain link');
     await this.dialog.getByRole('button', { name: account }).click();
     await this.dialog.getByRole('button', { name: 'Link', exact: true }).click();
     await this.message(/Linked:/).waitFor();
   }
 
   /** Fails on accessibility violations in the page's current state. */
-  async expectAccessible(what: string): Promise<void> {
+  async expectAccessible(description: string): Promise<void> {
     await this.page.evaluate(axe.source);
-    const options = JSON.stringify({ runOnly: RULES, resultTypes: ['violations'] });
+    const options = JSON.stringify({ runOnly: AXE_RULE_TAGS, resultTypes: ['violations'] });
     const { violations } = await this.page.evaluate<AxeResults>(`axe.run(document, ${options})`);
-    const found = violations.flatMap(({ id, nodes }) =>
+    const violationTexts = violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary ?? ''}`),
     );
-    expect(found, `accessibility: ${what}`).toEqual([]);
+    expect(violationTexts, `accessibility: ${description}`).toEqual([]);
   }
 
   /** Discards the errors that a test caused on purpose. */

@@ -7,7 +7,7 @@ import { inspect, parseEnv } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   ConfigError,
-  findVariablesWithPerson,
+  listVariablesWithUserId,
   loadConfig,
   readConfig,
   readDatabaseSettings,
@@ -57,9 +57,14 @@ describe('the settings', () => {
 
   it('can omit the domain service, in which case the admins approve', () => {
     const { SERVICE_JSON_URL: _service, APPROVERS: _approvers, ...tokens } = BASE;
-    expect(readConfig(tokens)).toMatchObject({ service: { jsonUrl: undefined }, team: { approvers: [] } });
-    expect(readConfig({ ...tokens, ADMINS: 'U0ADA' }).team.approvers).toEqual(['U0ADA']);
-    expect(readConfig({ ...tokens, ADMINS: 'U0ADA', APPROVERS: 'U0BOB' }).team.approvers).toEqual(['U0BOB']);
+    expect(readConfig(tokens)).toMatchObject({
+      service: { jsonUrl: undefined },
+      defaultSettings: { approvers: [] },
+    });
+    expect(readConfig({ ...tokens, ADMINS: 'U0ADA' }).defaultSettings.approvers).toEqual(['U0ADA']);
+    expect(readConfig({ ...tokens, ADMINS: 'U0ADA', APPROVERS: 'U0BOB' }).defaultSettings.approvers).toEqual([
+      'U0BOB',
+    ]);
     expect(
       getProblems({ ...tokens, SERVICE_XML_URL: 'https://service.example/xml', SERVICE_AUTH: 'basic' }),
     ).toMatch(
@@ -355,15 +360,19 @@ describe('the settings', () => {
   });
 
   it('trim and deduplicate lists, and sort thresholds in descending order', () => {
-    const { team } = readConfig({ ...BASE, REMINDER_DAYS: '1, 30,7,30', APPROVAL_TASKS: 'renew, user' });
-    expect(team.reminder_days).toEqual([30, 7, 1]);
-    expect(team.approval_tasks).toEqual(['renew', 'user']);
+    const { defaultSettings } = readConfig({
+      ...BASE,
+      REMINDER_DAYS: '1, 30,7,30',
+      APPROVAL_TASKS: 'renew, user',
+    });
+    expect(defaultSettings.reminder_days).toEqual([30, 7, 1]);
+    expect(defaultSettings.approval_tasks).toEqual(['renew', 'user']);
   });
 
   it('treat empty and blank values as unset', () => {
     const config = readConfig({ ...BASE, PORT: ' ', REMINDER_CHANNEL: '', LOG_LEVEL: ' debug ' });
     expect(config.port).toBe(3000);
-    expect(config.team.reminder_channel).toBeUndefined();
+    expect(config.defaultSettings.reminder_channel).toBeUndefined();
     expect(config.logLevel).toBe('debug');
     expect(getProblems({ ...BASE, APPROVERS: '  ' })).toMatch(/APPROVERS is required/);
   });
@@ -430,8 +439,8 @@ it('finds a person in variables and in their files', async () => {
     ADMINS_FILE: join(folder, 'admins'),
     LEDGER_KEY_FILE: join(folder, 'missing'),
   };
-  expect(findVariablesWithPerson(env, 'U0BOB')).toEqual(['ADMINS']);
-  expect(findVariablesWithPerson(env, 'U0ALICE').toSorted()).toEqual(['ADMINS', 'APPROVERS']);
+  expect(listVariablesWithUserId(env, 'U0BOB')).toEqual(['ADMINS']);
+  expect(listVariablesWithUserId(env, 'U0ALICE').toSorted()).toEqual(['ADMINS', 'APPROVERS']);
   await rm(folder, { recursive: true });
 });
 

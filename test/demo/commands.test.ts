@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isComplete, suggestionsFor, typedCommand } from '../../packages/slack-workspace/page/commands.ts';
+import { canSend, findSuggestions, findTypedCommand } from '../../packages/slack-workspace/page/commands.ts';
 import { COMMANDS } from '../../src/slack/index.ts';
 
 const hints = [...COMMANDS.values()].map(({ usage, summary }) => ({
@@ -7,7 +7,8 @@ const hints = [...COMMANDS.values()].map(({ usage, summary }) => ({
   usage_hint: usage,
   description: summary,
 }));
-const suggest = (typed: string): string[] => suggestionsFor(typed, hints).map(({ insert }) => insert);
+const suggest = (typed: string): string[] =>
+  findSuggestions(typed, hints).map(({ insertedText }) => insertedText);
 
 test('the composer suggests commands that start with the typed text', () => {
   expect(suggest('/')).toHaveLength(hints.length);
@@ -22,16 +23,16 @@ test('the composer suggests commands that start with the typed text', () => {
 test('the composer shows the usage instead of suggestions once arguments have started', () => {
   expect(suggest('/domain renew ')).toEqual([]);
   expect(suggest('/domain renew cafe.rest')).toEqual([]);
-  expect(typedCommand('/domain renew cafe.rest', hints)).toMatchObject({
+  expect(findTypedCommand('/domain renew cafe.rest', hints)).toMatchObject({
     command: '/domain renew',
     usage: 'NAME… [PERIOD]',
   });
-  expect(typedCommand('/domain orders', hints)?.command).toBe('/domain orders');
-  expect(typedCommand('/domain', hints)).toBeUndefined();
+  expect(findTypedCommand('/domain orders', hints)?.command).toBe('/domain orders');
+  expect(findTypedCommand('/domain', hints)).toBeUndefined();
 });
 
 test('Enter sends a complete command and completes a partial one', () => {
-  const enterSends = (typed: string): boolean => isComplete(typed, suggestionsFor(typed, hints));
+  const enterSends = (typed: string): boolean => canSend(typed, findSuggestions(typed, hints));
   expect(enterSends('/domain link')).toBe(true);
   expect(enterSends('/domain order')).toBe(true);
   expect(enterSends('/domain renew cafe.rest')).toBe(true);

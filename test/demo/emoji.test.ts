@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { emojiOf, withEmoji } from '../../packages/slack-workspace/page/emoji.ts';
+import { getEmoji, replaceShortcodes } from '../../packages/slack-workspace/page/emoji.ts';
 
 const sources = fileURLToPath(new URL('../../src/slack', import.meta.url));
 
@@ -14,11 +14,11 @@ test('the page knows every emoji that the bot uses', () => {
     texts.flatMap((text) => [...text.matchAll(/(?<!\w):([a-z_]{2,}):/g)].map(([, name]) => name ?? '')),
   );
   expect(used.size).toBeGreaterThan(5);
-  expect([...used].filter((name) => emojiOf(name) === undefined)).toEqual([]);
+  expect([...used].filter((name) => getEmoji(name) === undefined)).toEqual([]);
 });
 
 test('text that only looks like an emoji stays unchanged', () => {
-  expect(withEmoji(':bell: at 10:30:00 :nothing: :constructor:')).toBe(
+  expect(replaceShortcodes(':bell: at 10:30:00 :nothing: :constructor:')).toBe(
     '🔔 at 10:30:00 :nothing: :constructor:',
   );
 });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import {
   type Inline,
-  isAddress,
-  readInline,
-  readMrkdwn,
+  isLinkableUrl,
+  parseInline,
+  parseMrkdwn,
 } from '../../packages/slack-workspace/page/mrkdwn.ts';
 import { code, escapeText, formatLocalTime, mention } from '../../src/slack/kit/blocks.ts';
 import fc from '../support/properties.ts';
@@ -35,7 +35,7 @@ function format(list: readonly Inline[]): string {
     })
     .join('');
 }
-const inline = (text: string): string => format(readInline(text));
+const inline = (text: string): string => format(parseInline(text));
 
 test.each([
   ['*bold* _italic_ ~gone~', 'b(bold) i(italic) s(gone)'],
@@ -57,19 +57,19 @@ test.each([
 });
 
 test('addresses in verbatim blocks aren’t linked', () => {
-  expect(format(readInline('https://a.example', { verbatim: true }))).toBe('https://a.example');
+  expect(format(parseInline('https://a.example', { verbatim: true }))).toBe('https://a.example');
 });
 
 test.each(['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', ' javascript:x', '//a.example'])(
   'the address %s isn’t linked',
   (url) => {
-    expect(isAddress(url)).toBe(false);
-    expect(readInline(`<${url}|click>`).every(({ kind }) => kind === 'text')).toBe(true);
+    expect(isLinkableUrl(url)).toBe(false);
+    expect(parseInline(`<${url}|click>`).every(({ kind }) => kind === 'text')).toBe(true);
   },
 );
 
 test('quotes, code blocks and lines are parsed separately', () => {
-  const blocks = readMrkdwn('first\nline\n&gt; said *so*\n&gt; twice\nafter\n```\n*as* <it> is\n```\nend');
+  const blocks = parseMrkdwn('first\nline\n&gt; said *so*\n&gt; twice\nafter\n```\n*as* <it> is\n```\nend');
   expect(
     blocks.map((each) => [each.kind, each.kind === 'preformatted' ? each.text : format(each.children)]),
   ).toEqual([
@@ -88,7 +88,7 @@ test('escaped text is shown as it was typed, without markup', () => {
         unit: fc.constantFrom('*', '_', '~', '`', '<', '>', '&', '@', '!', 'a', 'here', ' ', ':x:'),
       }),
       (typed) => {
-        const pieces = readInline(escapeText(typed));
+        const pieces = parseInline(escapeText(typed));
         expect(pieces.filter(({ kind }) => kind !== 'text' && kind !== 'emoji')).toEqual([]);
         const visible = pieces
           .map((piece) => (piece.kind === 'emoji' ? ':x:' : 'text' in piece ? piece.text : ''))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../packages/slack-workspace/page/json.ts';
-import { scaleFor } from '../../packages/slack-workspace/page/scale.ts';
-import { cellText, rowsOf, sortedRows } from '../../packages/slack-workspace/page/sorting.ts';
+import { chooseScale } from '../../packages/slack-workspace/page/scale.ts';
+import { getCellText, getRows, sortRows } from '../../packages/slack-workspace/page/sorting.ts';
 import { table } from '../../src/slack/kit/blocks.ts';
 
 function buildTable(rows: string[][]): JsonObject {
@@ -9,17 +9,17 @@ function buildTable(rows: string[][]): JsonObject {
 }
 
 test('words with numbers are sorted by value, in both directions', () => {
-  const [, ...body] = rowsOf(
+  const [, ...body] = getRows(
     buildTable([
       ['b10.rest', '2026-01-02'],
       ['b9.rest', '2025-12-30'],
       ['A.rest', ''],
     ]),
   );
-  const names = (rows: JsonObject[][]): string[] => rows.map(([cell]) => (cell ? cellText(cell) : ''));
-  expect(names(sortedRows(body, 0, 'ascending'))).toEqual(['A.rest', 'b9.rest', 'b10.rest']);
-  expect(names(sortedRows(body, 0, 'descending'))).toEqual(['b10.rest', 'b9.rest', 'A.rest']);
-  expect(names(sortedRows(body, 1, 'ascending'))).toEqual(['A.rest', 'b9.rest', 'b10.rest']);
+  const names = (rows: JsonObject[][]): string[] => rows.map(([cell]) => (cell ? getCellText(cell) : ''));
+  expect(names(sortRows(body, 0, 'ascending'))).toEqual(['A.rest', 'b9.rest', 'b10.rest']);
+  expect(names(sortRows(body, 0, 'descending'))).toEqual(['b10.rest', 'b9.rest', 'A.rest']);
+  expect(names(sortRows(body, 1, 'ascending'))).toEqual(['A.rest', 'b9.rest', 'b10.rest']);
 });
 
 test('a rich-text cell is read as plain text', () => {
@@ -35,7 +35,7 @@ test('a rich-text cell is read as plain text', () => {
       },
     ],
   };
-  expect(cellText(cell)).toBe('cafe.rest');
+  expect(getCellText(cell)).toBe('cafe.rest');
 });
 
 test.each([
@@ -46,5 +46,5 @@ test.each([
   [95, { top: 100, step: 20 }],
   [1_234, { top: 1_500, step: 500 }],
 ])('the scale fits values up to %d', (largest, scale) => {
-  expect(scaleFor(largest)).toEqual(scale);
+  expect(chooseScale(largest)).toEqual(scale);
 });

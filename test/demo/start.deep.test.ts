@@ -42,7 +42,7 @@ test.skipIf(process.platform !== 'linux').each(STAGES)(
   async (_description, stage, signal) => {
     const child = startDemo();
     if (typeof stage === 'string') await waitForFile(join(folder, 'data', 'demo', stage));
-    else await child.line(stage);
+    else await child.waitForLine(stage);
     await child.kill(signal);
     expect(await child.ended, child.output()).toBe(0);
     expect(await listPostgresProcesses()).toEqual([]);

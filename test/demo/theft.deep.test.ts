@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { actUntilOpened, readCommandReply, until, useTestDemo } from '../support/demo.ts';
+import { performAndWaitForView, readCommandReply, until, useTestDemo } from '../support/demo.ts';
 
 /* The second path of the guide: deleting a name in use needs a confirmation, and a theft is reported. */
 
@@ -12,7 +12,7 @@ test('deleting a name in use requires typing its name', async () => {
   );
   const draft = t.alice.ephemerals().at(-1);
   if (draft === undefined) throw new Error('no confirmation was requested');
-  const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+  const form = await performAndWaitForView(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
   expect(form.callback_id).toBe('confirm');
 });
 

@@ -33,16 +33,16 @@ const ALL_VALUES = [
   ...['backup.enabled=true', 'backup.existingClaim=backups'],
 ];
 
-const manifest = z.looseObject({ apiVersion: z.string(), kind: z.string() });
-type Manifest = z.output<typeof manifest>;
+const manifestSchema = z.looseObject({ apiVersion: z.string(), kind: z.string() });
+type Manifest = z.output<typeof manifestSchema>;
 
 function render(values: readonly string[]): Manifest[] {
   const args = ['template', 'steward', CHART, ...values.flatMap((value) => ['--set', value])];
   const text = execFileSync(helm ?? '', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-  return parseAllDocuments(text).map((document) => manifest.parse(document.toJS()));
+  return parseAllDocuments(text).map((document) => manifestSchema.parse(document.toJS()));
 }
 
-/** The API version of each kind, whose module has its types, and a check against its schema. */
+/** The API version of each kind, and a function that validates a manifest against the kind's schema. */
 const KINDS: Readonly<Record<string, readonly [from: string, validate: (data: Manifest) => void]>> = {
   Deployment: ['apps/v1', (data) => new Deployment(data as never).validate()],
   CronJob: ['batch/v1', (data) => new CronJob(data as never).validate()],
@@ -60,8 +60,8 @@ function findUnknownFields(manifests: readonly Manifest[]): string {
   mkdirSync(folder, { recursive: true });
   try {
     const lines = manifests.map((data, n) => {
-      const [from] = KINDS[data.kind] ?? [];
-      return `import type { I${data.kind} as T${n} } from 'kubernetes-models/${from}';\nexport const m${n}: T${n} = ${JSON.stringify(data)};\n`;
+      const [apiVersion] = KINDS[data.kind] ?? [];
+      return `import type { I${data.kind} as T${n} } from 'kubernetes-models/${apiVersion}';\nexport const m${n}: T${n} = ${JSON.stringify(data)};\n`;
     });
     writeFileSync(join(folder, 'manifests.ts'), lines.join(''));
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
@@ -84,20 +84,20 @@ test.skipIf(helm === undefined).each([
   const manifests = render(values);
   expect(manifests).toHaveLength(count);
   for (const data of manifests) {
-    const [from, validate] = KINDS[data.kind] ?? [];
-    expect(from, data.kind).toBe(data.apiVersion);
+    const [apiVersion, validate] = KINDS[data.kind] ?? [];
+    expect(apiVersion, data.kind).toBe(data.apiVersion);
     expect(() => validate?.(data), data.kind).not.toThrow();
   }
   expect(findUnknownFields(manifests)).toBe('');
 });
 
-test.skipIf(helm === undefined)('an unknown field is found', () => {
+test.skipIf(helm === undefined)('findUnknownFields reports an unknown field', () => {
   const [service] = render(['existingSecret=secrets']).filter(({ kind }) => kind === 'Service');
   if (service === undefined) throw new Error('no Service found');
   expect(findUnknownFields([{ ...service, spec: { selectr: {} } }])).toMatch(/selectr.* does not exist/);
 });
 
-const pod = z.object({
+const deploymentSchema = z.object({
   spec: z.object({
     template: z.object({
       spec: z.object({
@@ -119,9 +119,9 @@ const pod = z.object({
   }),
 });
 
-test.skipIf(helm === undefined)('the bot has no privileges, time to stop, and only existing settings', () => {
+test.skipIf(helm === undefined)('the bot has no privileges, time to stop, and only known settings', () => {
   const manifests = render(ALL_VALUES);
-  const { spec } = pod.parse(manifests.find(({ kind }) => kind === 'Deployment'));
+  const { spec } = deploymentSchema.parse(manifests.find(({ kind }) => kind === 'Deployment'));
   expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(10);
   const { data } = z
     .object({ data: z.record(z.string(), z.string()) })

@@ -8,7 +8,7 @@ import { RELEASE } from '../../src/app/release.ts';
 const runReleaseNotes = (tag: string) =>
   spawnSync(process.execPath, ['.ci/release-notes.mjs', tag], { encoding: 'utf8' });
 
-test('release notes begin with the upgrade steps', () => {
+test('release notes begin with the upgrade steps, and a tag of another version is refused', () => {
   const { status, stdout } = runReleaseNotes(`v${RELEASE}`);
   expect(status).toBe(0);
   expect(stdout).toMatch(/^\*\*Upgrading:\*\* /);
@@ -39,12 +39,12 @@ test('the systemd unit runs the bot without privileges and with time to stop', (
       encoding: 'utf8',
     },
   );
-  // Skipped without systemd. The program may be missing on this machine.
+  // This machine may lack systemd-analyze, or the program that the unit starts.
   if (error === undefined)
     expect(stderr.replace(/.*is not executable.*\n/g, '')).not.toMatch(/domain-steward\.service/);
 });
 
-const limited = z.record(
+const composeServicesSchema = z.record(
   z.string(),
   z.looseObject({
     mem_limit: z.string(),
@@ -56,10 +56,10 @@ const limited = z.record(
 test.each(['deploy/compose.yml', 'deploy/compose.proxy.yml'])(
   'every service in %s has memory and log limits',
   (file) => {
-    const composed = z
-      .object({ services: limited })
+    const composeFile = z
+      .object({ services: composeServicesSchema })
       .parse(parse(readFileSync(file, 'utf8'), { merge: true }));
-    expect(Object.keys(composed.services).length).toBeGreaterThan(0);
+    expect(Object.keys(composeFile.services).length).toBeGreaterThan(0);
   },
 );
 

@@ -24,7 +24,7 @@ const git = (...args: readonly string[]) =>
     encoding: 'utf8',
   });
 
-/** Creates an `npm` that copies the current build instead of building the tag. */
+/** Creates an `npm` that copies the current build instead of building the tag. Returns its folder. */
 async function createFakeNpm(): Promise<string> {
   const npm = join(folder, 'npm');
   await writeFile(
@@ -35,16 +35,16 @@ async function createFakeNpm(): Promise<string> {
   return folder;
 }
 
-function runUpgrade(path = '') {
+function runUpgrade(pathPrefix = '') {
   const { status, stdout, stderr } = spawnSync(process.execPath, [SCRIPT], {
     cwd: join(folder, 'clone'),
-    env: { ...process.env, PATH: `${path}:${process.env['PATH']}` },
+    env: { ...process.env, PATH: `${pathPrefix}:${process.env['PATH']}` },
     encoding: 'utf8',
   });
   return { status, output: `${stdout}${stderr}` };
 }
 
-test('upgrades from the last release before this commit, if there is one', {
+test('the script upgrades from the last release before this commit, if there is one', {
   timeout: 300_000,
 }, async () => {
   execFileSync('git', ['clone', '--quiet', '--depth=1', `file://${ROOT}`, join(folder, 'clone')]);

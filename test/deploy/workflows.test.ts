@@ -19,7 +19,7 @@ test('the linter finds a mistake', () => {
   expect(lint(text, 'check.yml').map(({ message }) => message)).toEqual([expect.stringContaining('"nod"')]);
 });
 
-test('every action has a pinned version, and every job a timeout', () => {
+test('every action has a major version, and every job has a timeout', () => {
   for (const file of files) {
     const text = readFileSync(file, 'utf8');
     for (const [, action = ''] of text.matchAll(/uses: (\S+)/g)) expect(action, file).toMatch(/@v\d+$/);
@@ -27,7 +27,7 @@ test('every action has a pinned version, and every job a timeout', () => {
   }
 });
 
-test('npm finds nothing to fix in the verifier’s manifest, so it publishes the command', async () => {
+test('`npm pkg fix` doesn’t change the verifier’s manifest, so its command is published', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-publish-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const manifest = readFileSync('packages/ledger-verify/package.json', 'utf8');

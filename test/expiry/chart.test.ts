@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { buildMonthCounts, listNextTwelveMonths } from '../../src/expiry/chart.ts';
+import { buildMonthCounts, listTwelveMonths } from '../../src/expiry/chart.ts';
 
 const now = new Date('2026-10-31T23:30:00Z');
 
 test('the chart begins with the team’s current month', () => {
-  expect(listNextTwelveMonths(now, 'UTC').slice(0, 4)).toEqual(['2026-10', '2026-11', '2026-12', '2027-01']);
-  expect(listNextTwelveMonths(now, 'Europe/Berlin')[0]).toBe('2026-11');
-  expect(listNextTwelveMonths(now, 'UTC')).toHaveLength(12);
+  expect(listTwelveMonths(now, 'UTC').slice(0, 4)).toEqual(['2026-10', '2026-11', '2026-12', '2027-01']);
+  expect(listTwelveMonths(now, 'Europe/Berlin')[0]).toBe('2026-11');
+  expect(listTwelveMonths(now, 'UTC')).toHaveLength(12);
 });
 
 test('the chart has only twelve months, including empty ones', () => {

@@ -2,7 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { compareDeadlines, findDeadline, getRenewalOptions } from '../../src/expiry/deadline.ts';
 import type { LifecyclePhase } from '../../src/zones/lifecycle.ts';
 
-function deadline(phase: LifecyclePhase, daysLeft: number, lastSafeDay?: string, isDeletionAssumed = false) {
+function computeDeadline(
+  phase: LifecyclePhase,
+  daysLeft: number,
+  lastSafeDay?: string,
+  isDeletionAssumed = false,
+) {
   return findDeadline({ phase, isDeletionAssumed, expiryDay: '2027-06-20', daysLeft, lastSafeDay });
 }
 
@@ -16,8 +21,8 @@ describe('the deadline of a name', () => {
     ['deleted', 113, undefined, { action: 'restore', until: undefined, daysLeft: undefined }],
     ['pending_delete', 100, '2027-06-19', { action: 'none', until: undefined, daysLeft: undefined }],
     ['released', -100, undefined, { action: 'none', until: undefined, daysLeft: undefined }],
-  ] as const)('%s, %s days before expiry', (phase, days, lastSafeDay, expected) => {
-    expect(deadline(phase, days, lastSafeDay)).toEqual({ ...expected, phase });
+  ] as const)('in phase %s, %s days before expiry', (phase, days, lastSafeDay, expected) => {
+    expect(computeDeadline(phase, days, lastSafeDay)).toEqual({ ...expected, phase });
   });
 
   test.each([
@@ -26,23 +31,26 @@ describe('the deadline of a name', () => {
       -46,
       '2027-09-02',
       { until: '2027-09-02', daysLeft: 28 },
-      { renews: true, restores: true },
+      { canRenew: true, canRestore: true },
     ],
-    ['pending_delete', -77, '2027-09-07', { until: undefined }, { renews: true, restores: false }],
-    ['released', -100, undefined, { until: undefined }, { renews: true, restores: false }],
-  ] as const)('%s, %s days before expiry, without a known deletion', (phase, days, safe, expected, ways) => {
-    const assumed = deadline(phase, days, safe, true);
-    expect(assumed).toMatchObject({ action: 'check', ...expected });
-    expect(getRenewalOptions(assumed)).toEqual(ways);
-  });
+    ['pending_delete', -77, '2027-09-07', { until: undefined }, { canRenew: true, canRestore: false }],
+    ['released', -100, undefined, { until: undefined }, { canRenew: true, canRestore: false }],
+  ] as const)(
+    'in phase %s, %s days before expiry, if assumed',
+    (phase, days, lastSafeDay, expected, renewalOptions) => {
+      const assumedDeadline = computeDeadline(phase, days, lastSafeDay, true);
+      expect(assumedDeadline).toMatchObject({ action: 'check', ...expected });
+      expect(getRenewalOptions(assumedDeadline)).toEqual(renewalOptions);
+    },
+  );
 
-  test('sorts names by urgency, and those that can’t be saved last', () => {
+  test('puts urgent names first, and names that can’t be saved last', () => {
     const sorted = [
       undefined,
-      deadline('released', -100),
-      deadline('registered', 5),
-      deadline('redemption', 113, '2027-03-03'),
-      deadline('expired', -1),
+      computeDeadline('released', -100),
+      computeDeadline('registered', 5),
+      computeDeadline('redemption', 113, '2027-03-03'),
+      computeDeadline('expired', -1),
     ].sort(compareDeadlines);
     expect(sorted.map((each) => each && [each.action, each.daysLeft])).toEqual([
       ['renew', undefined],

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { answerQuestion } from '../support/unprotected.ts';
-import { createRateLimitError, DAY_MS, MINUTE_MS, Rig, refused } from './rig.ts';
+import { createRateLimitError, createRefusedError, DAY_MS, MINUTE_MS, Rig } from './rig.ts';
 
 let rig: Rig;
 
@@ -12,75 +12,75 @@ beforeEach(async () => {
 afterEach(() => rig.stop());
 
 /** The process dies right before its n-th post, counted from 1. */
-function dieAtPost(n: number): void {
+function killBeforePost(n: number): void {
   let posts = 0;
-  rig.poster.before = () => {
+  rig.poster.beforePost = () => {
     posts += 1;
     if (posts === n) throw new Error('killed');
   };
 }
 
 describe('the schedule', () => {
-  test('has one digest after its time, and none before', async () => {
+  test('starts one digest at its time, and none before', async () => {
     await rig.watch('cafe.rest', 7);
-    expect(await rig.digest()).toBe('not_due');
-    rig.nextMorning();
-    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    expect(await rig.runDigest()).toBe('not_due');
+    rig.advanceToNextMorning();
+    expect([await rig.runDigest(), await rig.runDigest()]).toEqual(['posted', 'not_due']);
     expect(rig.listReminders()).toEqual(['cafe.rest 7']);
   });
 
-  test('posts nothing when nothing is due, and deletes digests without messages', async () => {
+  test('posts nothing when nothing is due, and keeps only the last empty digest', async () => {
     for (let day = 0; day < 5; day += 1) {
-      rig.nextMorning();
-      expect(await rig.digest()).toBe('nothing_to_say');
+      rig.advanceToNextMorning();
+      expect(await rig.runDigest()).toBe('nothing_to_say');
     }
-    expect(await rig.digests()).toHaveLength(1);
+    expect(await rig.listDigestIds()).toHaveLength(1);
     expect(rig.poster.heads).toEqual([]);
   });
 
   test('does nothing without a channel', async () => {
     await rig.watch('cafe.rest', 7);
     rig.settings = { ...rig.settings, reminderChannel: undefined };
-    rig.nextMorning();
-    expect(await rig.digest()).toBe('not_due');
+    rig.advanceToNextMorning();
+    expect(await rig.runDigest()).toBe('not_due');
   });
 
   test('uses the current settings', async () => {
     await rig.watch('cafe.rest', 20);
     rig.settings = { ...rig.settings, reminderCron: '30 15 * * *', reminderDays: [21, 5] };
     rig.now = new Date('2027-06-14T13:29:00Z');
-    expect(await rig.digest()).toBe('not_due');
+    expect(await rig.runDigest()).toBe('not_due');
     rig.now = new Date('2027-06-14T13:30:00Z');
-    expect([await rig.digest(), rig.listReminders()]).toEqual(['posted', ['cafe.rest 21']]);
+    expect([await rig.runDigest(), rig.listReminders()]).toEqual(['posted', ['cafe.rest 21']]);
   });
 });
 
 test('names that become due during a digest are collected and posted together', async () => {
   rig.collectMs = undefined;
   for (let n = 0; n < 3; n += 1) await rig.watch(`first${n}.rest`, 7);
-  rig.nextMorning();
-  await rig.digest();
+  rig.advanceToNextMorning();
+  await rig.runDigest();
   for (let n = 0; n < 30; n += 1) {
     await rig.watch(`late${n}.rest`, 5);
     rig.now = new Date(rig.now.getTime() + 1_000);
-    await rig.digest();
+    await rig.runDigest();
   }
   expect([rig.poster.heads.length, rig.poster.replies.length], 'before a minute is over').toEqual([1, 0]);
   rig.now = new Date(rig.now.getTime() + MINUTE_MS);
-  await rig.digest();
+  await rig.runDigest();
   expect(rig.poster.replies.map(({ reminders }) => reminders.length)).toEqual([20, 10]);
   expect(rig.listReminders()).toHaveLength(33);
   rig.now = new Date(rig.now.getTime() + MINUTE_MS);
-  expect(await rig.digest(), 'nothing else').toBe('nothing_to_say');
-  expect(await rig.digest()).toBe('not_due');
+  expect(await rig.runDigest(), 'nothing else is due').toBe('nothing_to_say');
+  expect(await rig.runDigest()).toBe('not_due');
 });
 
 test('the chart is posted in the thread of a month’s first digest', async () => {
   for (let n = 0; n < 6; n += 1) await rig.watch(`year${n}.rest`, 40 + 30 * n);
   for (const days of [3, 8, 20, 22]) await rig.watch(`due${days}.rest`, days);
   for (let morning = 0; morning < 25; morning += 1) {
-    rig.nextMorning();
-    await rig.digest();
+    rig.advanceToNextMorning();
+    await rig.runDigest();
   }
   expect(rig.poster.heads.length, 'digests').toBeGreaterThan(4);
   const months = rig.poster.charts.map(({ at }) => at.toISOString().slice(0, 7));
@@ -105,50 +105,50 @@ describe('a change between the plan and the post', () => {
   ])('takes effect: a name that was %s is left out', async (_what, change) => {
     for (let index = 0; index < 20; index += 1) await rig.watch(`n${index}.rest`, 1);
     const late = await rig.watch('late.rest', 7);
-    rig.nextMorning();
-    rig.poster.before = async () => {
-      rig.poster.before = () => undefined;
+    rig.advanceToNextMorning();
+    rig.poster.beforePost = async () => {
+      rig.poster.beforePost = () => undefined;
       expect(await rig.store.change(late, { ...late, ...change })).toBe(true);
     };
-    expect(await rig.digest()).toBe('posted');
+    expect(await rig.runDigest()).toBe('posted');
     expect(rig.listReminders()).toHaveLength(20);
     expect(rig.listReminders().join()).not.toContain('late.rest');
   });
 });
 
 describe('Slack', () => {
-  test('can limit the rate: the message is posted later, once', async () => {
+  test('rate-limits the bot: the message is posted later, once', async () => {
     await rig.watch('cafe.rest', 7);
-    rig.nextMorning();
+    rig.advanceToNextMorning();
     let tries = 0;
-    rig.poster.before = () => {
+    rig.poster.beforePost = () => {
       tries += 1;
       if (tries < 3) throw createRateLimitError(5_000);
     };
     for (let wait = 0; wait < 2; wait += 1) {
-      expect(await rig.digest()).toBe('postponed');
+      expect(await rig.runDigest()).toBe('postponed');
       rig.now = new Date(rig.now.getTime() + 5_000);
     }
-    expect([await rig.digest(), tries, rig.listReminders()]).toEqual(['posted', 3, ['cafe.rest 7']]);
+    expect([await rig.runDigest(), tries, rig.listReminders()]).toEqual(['posted', 3, ['cafe.rest 7']]);
   });
 
-  test('can refuse a channel without the bot: admins are notified once, and nothing is lost', async () => {
+  test('refuses a channel without the bot: admins are notified once, and no reminder is lost', async () => {
     await rig.watch('cafe.rest', 7);
-    rig.poster.before = () => {
-      throw refused('not_in_channel');
+    rig.poster.beforePost = () => {
+      throw createRefusedError('not_in_channel');
     };
-    rig.nextMorning();
+    rig.advanceToNextMorning();
     for (let hour = 0; hour < 8; hour += 1) {
-      await rig.digest();
+      await rig.runDigest();
       rig.now = new Date(rig.now.getTime() + 60 * MINUTE_MS);
     }
-    expect(rig.poster.complaints).toHaveLength(1);
-    rig.nextMorning();
-    await rig.digest();
-    expect(rig.poster.complaints).toHaveLength(1);
-    rig.poster.before = () => undefined;
+    expect(rig.poster.adminMessages).toHaveLength(1);
+    rig.advanceToNextMorning();
+    await rig.runDigest();
+    expect(rig.poster.adminMessages).toHaveLength(1);
+    rig.poster.beforePost = () => undefined;
     rig.now = new Date(rig.now.getTime() + 16 * MINUTE_MS);
-    expect([await rig.digest(), rig.listReminders()]).toEqual(['posted', ['cafe.rest 7']]);
+    expect([await rig.runDigest(), rig.listReminders()]).toEqual(['posted', ['cafe.rest 7']]);
   });
 });
 
@@ -158,14 +158,14 @@ describe('the content of a digest', () => {
     for (let index = 0; index < 41; index += 1) await rig.watch(`n${index}.rest`, days[index % 6] ?? 60);
     await rig.watch('grace.rest', -3);
     await rig.watch('deleted.rest', 100, { deletedAt: new Date(rig.now.getTime() - 3 * DAY_MS) });
-    rig.nextMorning();
-    await rig.digest();
+    rig.advanceToNextMorning();
+    await rig.runDigest();
     expect(rig.listReminders().slice(0, 3)).toEqual([
       'deleted.rest -4',
       'grace.rest -1',
       expect.stringMatching(/ 1$/),
     ]);
-    const left = rig.poster.said.slice(2).map(({ daysLeft }) => daysLeft);
+    const left = rig.poster.postedReminders.slice(2).map(({ daysLeft }) => daysLeft);
     expect(left).toEqual(left.toSorted((a, b) => a - b));
     const [head] = rig.poster.heads;
     expect(head).toMatchObject({ total: 43, hasMore: false });
@@ -181,15 +181,15 @@ describe('the content of a digest', () => {
       expiresAt: new Date('2027-06-20T00:00:00Z'),
     }));
     await rig.store.importBatch(lines, 'U0ALICE', rig.now);
-    rig.nextMorning();
-    expect(await rig.digest()).toBe('posted');
+    rig.advanceToNextMorning();
+    expect(await rig.runDigest()).toBe('posted');
     expect(new Set(rig.listReminders()).size).toBe(1_050);
     expect(rig.listReminders()).toHaveLength(1_050);
     expect(rig.poster.heads[0]).toMatchObject({ total: 1_000, hasMore: true });
-    // The index skips them in the next search.
+    // With this threshold, the index skips them in the next query.
     expect(await rig.database.prisma.domain.count({ where: { remindedThreshold: 7 } })).toBe(1_050);
-    rig.nextMorning();
-    expect(await rig.digest()).toBe('nothing_to_say');
+    rig.advanceToNextMorning();
+    expect(await rig.runDigest()).toBe('nothing_to_say');
   });
 
   test('includes a deleted name with an unknown expiry, once per phase', async () => {
@@ -199,8 +199,8 @@ describe('the content of a digest', () => {
     await rig.watch('going.rest', 0, { ...deletion, deletionPhase: 'pending_delete' });
     await rig.watch('undated.rest', 0, { expiry: undefined });
     for (let day = 0; day < 3; day += 1) {
-      rig.nextMorning();
-      await rig.digest();
+      rig.advanceToNextMorning();
+      await rig.runDigest();
     }
     expect(rig.listReminders()).toEqual(['dateless.rest -4', 'going.rest -7']);
     expect(rig.poster.heads[0]?.allDue[0]).toMatchObject({
@@ -213,18 +213,18 @@ describe('the content of a digest', () => {
   test('repeats nothing about a deleted name whose date is corrected', async () => {
     const deletedAt = new Date(rig.now.getTime() - 3 * DAY_MS);
     const domain = await rig.watch('deleted.rest', 100, { deletedAt });
-    rig.nextMorning();
-    await rig.digest();
+    rig.advanceToNextMorning();
+    await rig.runDigest();
     const at = new Date((domain.expiry?.at.getTime() ?? 0) + DAY_MS);
     expect(await rig.store.change(domain, { ...domain, expiry: { at, source: 'rdap' } })).toBe(true);
-    rig.nextMorning();
-    await rig.digest();
+    rig.advanceToNextMorning();
+    await rig.runDigest();
     expect(rig.listReminders()).toEqual(['deleted.rest -4']);
   });
 
   describe('a deleted name that returns with the same expiry', () => {
     const deletedAt = new Date('2027-06-11T12:00:00Z');
-    const deleted = () => rig.watch('back.rest', 100, { deletedAt });
+    const watchDeletedName = () => rig.watch('back.rest', 100, { deletedAt });
     const restore = async (domain: WatchedDomain) =>
       expect(await rig.store.change(domain, { ...domain, deletedAt: undefined })).toBe(true);
 
@@ -237,73 +237,78 @@ describe('the content of a digest', () => {
           await rig.watch(name, 0, { expiry });
         },
       ],
-    ])('%s has its reminders again', async (_why, happen) => {
-      const domain = await deleted();
-      rig.nextMorning();
-      await rig.digest();
-      await happen(domain);
+    ])('%s has its reminders again', async (_why, bringBack) => {
+      const domain = await watchDeletedName();
+      rig.advanceToNextMorning();
+      await rig.runDigest();
+      await bringBack(domain);
       for (const days of [60, 30]) {
         rig.now = new Date((domain.expiry?.at.getTime() ?? 0) - (days + 1) * DAY_MS);
-        rig.nextMorning();
-        await rig.digest();
+        rig.advanceToNextMorning();
+        await rig.runDigest();
       }
       expect(rig.listReminders()).toEqual(['back.rest -4', 'back.rest 60', 'back.rest 30']);
     });
   });
 
   describe('a renewal not shown by the registry', () => {
-    const disputed = (name: string) => {
+    const watchDisputedRenewal = (name: string) => {
       const until = new Date(rig.now.getTime() + 300 * DAY_MS);
       return rig.watch(name, 300, {
         expiry: { at: until, source: 'order' },
-        renewed: { until, at: new Date(rig.now.getTime() - 15 * DAY_MS) },
+        unpublishedRenewal: { until, at: new Date(rig.now.getTime() - 15 * DAY_MS) },
         doubt: { code: 'renewal_not_shown', shown: new Date('2027-06-20') },
       });
     };
-    const listDisputed = () =>
+    const listDisputedNames = () =>
       [...rig.poster.heads, ...rig.poster.replies].map((part) => part.disputed.map(({ name }) => name));
 
     test('is reported weekly until it is shown, and suppresses no reminders', async () => {
-      const domain = await disputed('lost.rest');
+      const domain = await watchDisputedRenewal('lost.rest');
       for (let day = 0; day < 13; day += 1) {
-        rig.nextMorning();
-        await rig.digest();
+        rig.advanceToNextMorning();
+        await rig.runDigest();
       }
-      expect(listDisputed()).toEqual([['lost.rest'], ['lost.rest']]);
+      expect(listDisputedNames()).toEqual([['lost.rest'], ['lost.rest']]);
       expect(await rig.store.change(domain, { ...domain, doubt: undefined })).toBe(true);
       rig.now = new Date((domain.expiry?.at.getTime() ?? 0) - 61 * DAY_MS);
-      rig.nextMorning();
-      await rig.digest();
+      rig.advanceToNextMorning();
+      await rig.runDigest();
       expect(rig.listReminders()).toEqual(['lost.rest 60']);
-      expect(listDisputed()).toHaveLength(3);
+      expect(listDisputedNames()).toHaveLength(3);
     });
   });
 });
 
 describe('several destinations', () => {
-  /** The reminders, as `name destination`. */
-  const listDestinations = () => rig.poster.said.map(({ name, to }) => `${name} ${to}`);
+  /** Lists the posted reminders as `name destination`. */
+  const listDestinations = () => rig.poster.postedReminders.map(({ name, to }) => `${name} ${to}`);
 
-  async function watchFour(): Promise<void> {
+  async function watchFourNames(): Promise<void> {
     for (const name of ['brand.rest', 'mine.rest', 'plain.rest', 'both.rest']) await rig.watch(name, 7);
-    await rig.set('brand.rest', { channel: 'C0BRAND' });
-    await rig.set('mine.rest', { owner: 'U0ADA' });
-    await rig.set('both.rest', { channel: 'C0BRAND', owner: 'U0ADA' });
-    rig.nextMorning();
+    await rig.changeDetails('brand.rest', { channel: 'C0BRAND' });
+    await rig.changeDetails('mine.rest', { owner: 'U0ADA' });
+    await rig.changeDetails('both.rest', { channel: 'C0BRAND', owner: 'U0ADA' });
+    rig.advanceToNextMorning();
   }
 
-  const ONCE = ['both.rest C0BRAND', 'brand.rest C0BRAND', 'mine.rest U0ADA', 'plain.rest C0EXPIRY'];
+  const DELIVERED_ONCE = [
+    'both.rest C0BRAND',
+    'brand.rest C0BRAND',
+    'mine.rest U0ADA',
+    'plain.rest C0EXPIRY',
+  ];
 
-  test('get their own names once: the name’s channel before its owner, the reminder channel the rest', async () => {
-    await watchFour();
-    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(listDestinations().sort()).toEqual(ONCE);
+  test('get their names once: channels before owners, and the rest in the reminder channel', async () => {
+    await watchFourNames();
+    expect([await rig.runDigest(), await rig.runDigest()]).toEqual(['posted', 'not_due']);
+    expect(listDestinations().sort()).toEqual(DELIVERED_ONCE);
     const listRenewable = async (to: string) => {
-      const [digest = ''] = await rig.digests();
-      const said = await rig.reminders.listReminderKeys(digest, to);
-      return said.map(({ name }) => name).sort();
+      const [digest = ''] = await rig.listDigestIds();
+      const reminderKeys = await rig.reminders.listReminderKeys(digest, to);
+      return reminderKeys.map(({ name }) => name).sort();
     };
-    expect(await listRenewable('C0BRAND'), 'offered together').toEqual(['both.rest', 'brand.rest']);
+    expect(await listRenewable('C0BRAND'), 'renewable together').toEqual(['both.rest', 'brand.rest']);
     expect(await listRenewable('')).toEqual(['plain.rest']);
   });
 
@@ -311,15 +316,15 @@ describe('several destinations', () => {
     ['the last reminder before the expiry', 1, {}],
     ['a reminder after the expiry', -1, {}],
     ['a reminder about a deletion', 100, { deletedAt: new Date('2027-06-11T12:00:00Z') }],
-  ])('copy %s to the reminder channel', async (_what, days, more) => {
-    await rig.watch('mine.rest', days, more);
-    await rig.set('mine.rest', { owner: 'U0ADA' });
-    await rig.watch('brand.rest', days, more);
-    await rig.set('brand.rest', { channel: 'C0BRAND', owner: 'U0ADA' });
-    await rig.watch('common.rest', days, more);
-    await rig.set('common.rest', { channel: 'C0EXPIRY' });
-    rig.nextMorning();
-    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+  ])('get %s, and the reminder channel gets a copy', async (_what, days, details) => {
+    await rig.watch('mine.rest', days, details);
+    await rig.changeDetails('mine.rest', { owner: 'U0ADA' });
+    await rig.watch('brand.rest', days, details);
+    await rig.changeDetails('brand.rest', { channel: 'C0BRAND', owner: 'U0ADA' });
+    await rig.watch('common.rest', days, details);
+    await rig.changeDetails('common.rest', { channel: 'C0EXPIRY' });
+    rig.advanceToNextMorning();
+    expect([await rig.runDigest(), await rig.runDigest()]).toEqual(['posted', 'not_due']);
     expect(listDestinations().sort()).toEqual([
       'brand.rest C0BRAND',
       'brand.rest C0EXPIRY',
@@ -327,64 +332,64 @@ describe('several destinations', () => {
       'mine.rest C0EXPIRY',
       'mine.rest U0ADA',
     ]);
-    const [digest = ''] = await rig.digests();
+    const [digest = ''] = await rig.listDigestIds();
     const listed = await rig.reminders.listReminderKeys(digest, '');
     expect(listed.map(({ name }) => name).sort()).toEqual(['brand.rest', 'common.rest', 'mine.rest']);
   });
 
-  test('leave nothing to the reminder channel if every name has its own', async () => {
+  test('leave nothing for the reminder channel if every name has its own channel', async () => {
     await rig.watch('brand.rest', 7);
-    await rig.set('brand.rest', { channel: 'C0BRAND' });
-    rig.nextMorning();
-    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    await rig.changeDetails('brand.rest', { channel: 'C0BRAND' });
+    rig.advanceToNextMorning();
+    expect([await rig.runDigest(), await rig.runDigest()]).toEqual(['posted', 'not_due']);
     expect(listDestinations()).toEqual(['brand.rest C0BRAND']);
   });
 
   test.each([0, 1, 2])('get each name once if the process dies after %i posts', async (postCount) => {
-    await watchFour();
-    dieAtPost(postCount + 1);
-    await expect(rig.digest()).rejects.toThrow('killed');
-    rig.poster.before = () => undefined;
-    await rig.endLeases();
-    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(listDestinations().sort()).toEqual(ONCE);
+    await watchFourNames();
+    killBeforePost(postCount + 1);
+    await expect(rig.runDigest()).rejects.toThrow('killed');
+    rig.poster.beforePost = () => undefined;
+    await rig.releaseLeases();
+    expect([await rig.runDigest(), await rig.runDigest()]).toEqual(['posted', 'not_due']);
+    expect(listDestinations().sort()).toEqual(DELIVERED_ONCE);
   });
 
-  test('continue in the thread that was started before the process died', async () => {
+  test('get the rest in the thread that was started before the process died', async () => {
     for (let index = 0; index < 30; index += 1) {
       await rig.watch(`n${index}.rest`, 7);
-      await rig.set(`n${index}.rest`, { channel: 'C0BRAND' });
+      await rig.changeDetails(`n${index}.rest`, { channel: 'C0BRAND' });
     }
-    rig.nextMorning();
-    dieAtPost(2);
-    await expect(rig.digest()).rejects.toThrow('killed');
-    rig.poster.before = () => undefined;
-    await rig.endLeases();
-    await rig.digest();
+    rig.advanceToNextMorning();
+    killBeforePost(2);
+    await expect(rig.runDigest()).rejects.toThrow('killed');
+    rig.poster.beforePost = () => undefined;
+    await rig.releaseLeases();
+    await rig.runDigest();
     expect(rig.poster.heads).toHaveLength(1);
     expect(new Set(listDestinations()).size).toBe(30);
     expect(listDestinations()).toHaveLength(30);
   });
 
   test('that Slack refuses leave their names to the reminder channel, with a note', async () => {
-    await watchFour();
-    rig.poster.before = (to) => {
-      if (to === 'C0BRAND') throw refused('is_archived');
+    await watchFourNames();
+    rig.poster.beforePost = (to) => {
+      if (to === 'C0BRAND') throw createRefusedError('is_archived');
     };
-    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+    expect([await rig.runDigest(), await rig.runDigest()]).toEqual(['posted', 'not_due']);
     expect(listDestinations().sort()).toEqual([
       'both.rest C0EXPIRY',
       'brand.rest C0EXPIRY',
       'mine.rest U0ADA',
       'plain.rest C0EXPIRY',
     ]);
-    const common = rig.poster.heads.find(({ destination }) => destination === '')?.reminders ?? [];
-    expect(common.map(({ name, watched }) => [name, watched.undelivered])).toEqual([
+    const commonReminders = rig.poster.heads.find(({ destination }) => destination === '')?.reminders ?? [];
+    expect(commonReminders.map(({ name, watched }) => [name, watched.undelivered])).toEqual([
       ['both.rest', 'C0BRAND'],
       ['brand.rest', 'C0BRAND'],
       ['plain.rest', undefined],
     ]);
-    expect(rig.poster.complaints, 'notifications to admins').toEqual([]);
+    expect(rig.poster.adminMessages, 'notifications to admins').toEqual([]);
   });
 
   describe('with an owner question', () => {
@@ -392,22 +397,22 @@ describe('several destinations', () => {
     beforeEach(async () => {
       rig.asksOwners = true;
       await rig.watch('kept.rest', 31);
-      await rig.set('kept.rest', { owner: 'U0ADA' });
-      rig.nextMorning();
-      await rig.digest();
+      await rig.changeDetails('kept.rest', { owner: 'U0ADA' });
+      rig.advanceToNextMorning();
+      await rig.runDigest();
       const portfolio = createPortfolioStore(rig.database, 'T0TEAM');
       const deps = { store: rig.store, portfolio, now: () => rig.now, settings: rig.settings };
       await answerQuestion(deps, { name: 'kept.rest', by: 'U0ADA' }, { kind: 'name_kept' });
-      for (let day = 0; day < 15; day += 1) rig.nextMorning();
+      for (let day = 0; day < 15; day += 1) rig.advanceToNextMorning();
       await rig.watch('new.rest', 31);
-      await rig.set('new.rest', { owner: 'U0ADA' });
-      rig.nextMorning();
-      rig.poster.said.length = 0;
+      await rig.changeDetails('new.rest', { owner: 'U0ADA' });
+      rig.advanceToNextMorning();
+      rig.poster.postedReminders.length = 0;
       rig.poster.questions.length = 0;
     });
 
     test('get one message with the question and the reminders', async () => {
-      expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
+      expect([await rig.runDigest(), await rig.runDigest()]).toEqual(['posted', 'not_due']);
       expect(listDestinations().sort()).toEqual(['kept.rest U0ADA', 'new.rest U0ADA']);
       expect(rig.poster.questions).toHaveLength(1);
     });
@@ -415,9 +420,9 @@ describe('several destinations', () => {
     test('get more than 20 names in the question’s thread', async () => {
       for (let index = 0; index < 43; index += 1) {
         await rig.watch(`many${index}.rest`, 20);
-        await rig.set(`many${index}.rest`, { owner: 'U0ADA' });
+        await rig.changeDetails(`many${index}.rest`, { owner: 'U0ADA' });
       }
-      await rig.digest();
+      await rig.runDigest();
       expect(listDestinations()).toHaveLength(45);
       const sizes = rig.poster.questions.map(
         ({ questions, reminders }) => questions.length + reminders.length,
@@ -427,29 +432,31 @@ describe('several destinations', () => {
     });
   });
 
-  test('don’t wait for a rate-limited one, and nothing is posted twice', async () => {
-    await watchFour();
-    rig.poster.before = (to) => {
+  test('don’t wait for a rate-limited destination, and nothing is posted twice', async () => {
+    await watchFourNames();
+    rig.poster.beforePost = (to) => {
       if (to === 'U0ADA') throw createRateLimitError(60_000);
     };
-    expect(await rig.digest()).toBe('postponed');
-    expect(listDestinations().sort(), 'at once').toEqual(ONCE.filter((each) => each !== 'mine.rest U0ADA'));
-    rig.poster.before = () => undefined;
+    expect(await rig.runDigest()).toBe('postponed');
+    expect(listDestinations().sort(), 'no delay').toEqual(
+      DELIVERED_ONCE.filter((each) => each !== 'mine.rest U0ADA'),
+    );
+    rig.poster.beforePost = () => undefined;
     rig.now = new Date(rig.now.getTime() + 2 * MINUTE_MS);
-    expect([await rig.digest(), await rig.digest()]).toEqual(['posted', 'not_due']);
-    expect(listDestinations().sort()).toEqual(ONCE);
+    expect([await rig.runDigest(), await rig.runDigest()]).toEqual(['posted', 'not_due']);
+    expect(listDestinations().sort()).toEqual(DELIVERED_ONCE);
   });
 
   test('that are archived during a digest leave the rest to the newly chosen channel', async () => {
     for (let index = 0; index < 30; index += 1) await rig.watch(`n${index}.rest`, 7);
-    rig.nextMorning();
-    rig.poster.before = (to) => {
-      if (to === 'C0EXPIRY' && rig.poster.heads.length === 1) throw refused('is_archived');
+    rig.advanceToNextMorning();
+    rig.poster.beforePost = (to) => {
+      if (to === 'C0EXPIRY' && rig.poster.heads.length === 1) throw createRefusedError('is_archived');
     };
-    expect(await rig.digest()).toBe('postponed');
+    expect(await rig.runDigest()).toBe('postponed');
     rig.settings = { ...rig.settings, reminderChannel: 'C0NEW' };
     rig.now = new Date(rig.now.getTime() + MINUTE_MS);
-    expect(await rig.digest()).toBe('posted');
+    expect(await rig.runDigest()).toBe('posted');
     expect(listDestinations().filter((each) => each.endsWith('C0EXPIRY'))).toHaveLength(20);
     expect(listDestinations().filter((each) => each.endsWith('C0NEW'))).toHaveLength(10);
   });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
-  assignMessages,
   claimNextBatch,
-  collectDue,
+  collectDueReminders,
   computeNextClaimTime,
   type DigestSchedule,
   dropOutdatedReminders,
-  loadChart,
+  groupIntoMessages,
+  loadChartMonths,
   toClaim,
 } from '../../src/expiry/digest.ts';
 import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
@@ -25,49 +25,53 @@ const SCHEDULE: DigestSchedule = {
   day: '2027-06-14',
 };
 
-function reminder(days: number, more: Partial<WatchedReminder> = {}): WatchedReminder {
+function createReminder(days: number, overrides: Partial<WatchedReminder> = {}): WatchedReminder {
   const { expiry, ...known } = createWatchedDomain('cafe.rest', 'U0ALICE', NOW);
-  return { ...known, expiresAt: inDays(days), source: 'rdap', remindedThresholds: [], ...more };
+  return { ...known, expiresAt: inDays(days), source: 'rdap', remindedThresholds: [], ...overrides };
 }
 
-function planned(days: number, threshold: number, more: Partial<PlannedReminder> = {}): PlannedReminder {
-  const name = more.name ?? `n${days}.rest`;
+function createPlannedReminder(
+  days: number,
+  threshold: number,
+  overrides: Partial<PlannedReminder> = {},
+): PlannedReminder {
+  const name = overrides.name ?? `n${days}.rest`;
   return {
-    ...reminder(days, { name }),
+    ...createReminder(days, { name }),
     key: { name, expiry: inDays(days).toISOString().slice(0, 10), threshold },
     digestId: 'd',
     claimedAt: NOW,
     destination: '',
     purpose: '',
     isCopy: false,
-    ...more,
+    ...overrides,
   };
 }
 
 /** A renewal that the registry doesn't show. */
-function disputed(name: string, renewedDays: number) {
-  const renewed = { until: inDays(300), at: inDays(renewedDays) };
+function createDisputedRenewal(name: string, renewedDays: number) {
+  const unpublishedRenewal = { until: inDays(300), at: inDays(renewedDays) };
   return {
     ...createWatchedDomain(name, 'U0ALICE', NOW),
-    renewed,
+    unpublishedRenewal,
     expiry: { at: inDays(300), source: 'order' } as const,
   };
 }
 
-interface Stored {
+interface StoreContent {
   readonly planned?: readonly PlannedReminder[];
   readonly candidates?: readonly WatchedReminder[];
-  readonly disputed?: readonly ReturnType<typeof disputed>[];
+  readonly disputed?: readonly ReturnType<typeof createDisputedRenewal>[];
   readonly claimedAt?: Date;
 }
 
 /** A store that records claims and releases. */
-function createStore({ candidates = [], claimedAt, ...stored }: Stored) {
+function createStore({ candidates = [], claimedAt, ...stored }: StoreContent) {
   const claims: ReminderClaim[] = [];
   const released: (readonly ReminderKey[] | undefined)[] = [];
   const { reminders } = slackContextWith({
     reminders: {
-      listPlanned: async () => stored.planned ?? [],
+      listPlannedReminders: async () => stored.planned ?? [],
       findLastClaimTime: async () => claimedAt,
       streamCandidates: async function* () {
         yield candidates;
@@ -76,7 +80,9 @@ function createStore({ candidates = [], claimedAt, ...stored }: Stored) {
         yield [];
       },
       listUnconfirmedRenewals: async (before, _now, limit) =>
-        (stored.disputed ?? []).filter(({ renewed }) => renewed.at < before).slice(0, limit),
+        (stored.disputed ?? [])
+          .filter(({ unpublishedRenewal }) => unpublishedRenewal.at < before)
+          .slice(0, limit),
       claim: async (_digestId, added) => claims.push(...added),
       releaseClaims: async (_digestId, keys) => {
         released.push(keys);
@@ -90,12 +96,12 @@ const claimNext = (stored: ReturnType<typeof createStore>) =>
   claimNextBatch(stored.reminders, 'd', SCHEDULE, 'C0EXPIRY');
 
 describe('the next batch of a digest', () => {
-  test.each<[what: string, stored: Stored, hasMoreNames: boolean, hasMoreDisputed: boolean]>([
+  test.each<[what: string, stored: StoreContent, hasMoreNames: boolean, hasMoreDisputed: boolean]>([
     ['nothing follows', {}, false, false],
-    ['names follow', { candidates: [reminder(7)] }, true, false],
-    ['disputed renewals follow', { disputed: [disputed('a.rest', -15)] }, false, true],
+    ['names follow', { candidates: [createReminder(7)] }, true, false],
+    ['disputed renewals follow', { disputed: [createDisputedRenewal('a.rest', -15)] }, false, true],
   ])('starts with claimed reminders: %s', async (_what, stored, hasMoreNames, hasMoreDisputed) => {
-    const claimed = [planned(7, 7)];
+    const claimed = [createPlannedReminder(7, 7)];
     const store = createStore({ ...stored, planned: claimed });
     expect(await claimNext(store)).toEqual({ planned: claimed, hasMoreNames, hasMoreDisputed });
     expect(store.claims).toEqual([]);
@@ -103,8 +109,8 @@ describe('the next batch of a digest', () => {
 
   test('claims due names, and renewals that the registry hasn’t shown for 14 days, numbered by week', async () => {
     const store = createStore({
-      candidates: [reminder(7)],
-      disputed: [disputed('lost.rest', -15), disputed('new.rest', -13)],
+      candidates: [createReminder(7)],
+      disputed: [createDisputedRenewal('lost.rest', -15), createDisputedRenewal('new.rest', -13)],
     });
     expect(await claimNext(store)).toMatchObject({ hasMoreNames: false, hasMoreDisputed: false });
     expect(store.claims).toMatchObject([
@@ -114,8 +120,12 @@ describe('the next batch of a digest', () => {
   });
 
   test('reports more disputed renewals if they fill a message', async () => {
-    const lost = Array.from({ length: 20 }, (_, index) => disputed(`n${index}.rest`, -15));
-    expect(await claimNext(createStore({ disputed: lost }))).toMatchObject({ hasMoreDisputed: true });
+    const disputedRenewals = Array.from({ length: 20 }, (_, index) =>
+      createDisputedRenewal(`n${index}.rest`, -15),
+    );
+    expect(await claimNext(createStore({ disputed: disputedRenewals }))).toMatchObject({
+      hasMoreDisputed: true,
+    });
   });
 
   test('is empty if nothing is due, and other claims are released', async () => {
@@ -133,15 +143,15 @@ test.each([
   ['ten minutes later', -660, -600],
   ['too late', -661, undefined],
   ['after the clock was set back', 30, 0],
-])('computes the next claim time: %s', (_what, claimed, claims) => {
+])('computes the next claim time: %s', (_what, secondsSinceClaim, secondsToClaim) => {
   const at = (seconds: number | undefined) =>
     seconds === undefined ? undefined : new Date(NOW.getTime() + seconds * 1_000);
-  expect(computeNextClaimTime(at(claimed), SCHEDULE)).toEqual(at(claims));
+  expect(computeNextClaimTime(at(secondsSinceClaim), SCHEDULE)).toEqual(at(secondsToClaim));
 });
 
 describe('a reminder', () => {
-  const OWNER = 'U0ADA 2027-06-14';
-  const question = { owner: 'U0ADA', expiry: '2027-06-20', at: inDays(-20), subject: OWNER };
+  const OWNER_PURPOSE = 'U0ADA 2027-06-14';
+  const question = { owner: 'U0ADA', expiry: '2027-06-20', at: inDays(-20), subject: OWNER_PURPOSE };
   test.each<[what: string, days: number, more: Partial<WatchedReminder>, claim: Partial<ReminderClaim>]>([
     [
       'goes to the reminder channel by default',
@@ -161,8 +171,13 @@ describe('a reminder', () => {
       { channel: 'C0EXPIRY' },
       { destination: '', isCopied: false },
     ],
-    ['goes to the owner', 6, { owner: 'U0ADA' }, { destination: 'U0ADA', purpose: OWNER, isCopied: false }],
-    ['goes to no owner who left', 6, { owner: 'U0ADA', ownerLeftAt: NOW }, { destination: '', purpose: '' }],
+    [
+      'goes to the owner',
+      6,
+      { owner: 'U0ADA' },
+      { destination: 'U0ADA', purpose: OWNER_PURPOSE, isCopied: false },
+    ],
+    ['skips an owner who left', 6, { owner: 'U0ADA', ownerLeftAt: NOW }, { destination: '', purpose: '' }],
     ['is copied on the last day', 1, { owner: 'U0ADA' }, { isCopied: true, lastReminderPhase: 'registered' }],
     [
       'is copied after the expiry',
@@ -177,13 +192,13 @@ describe('a reminder', () => {
       { isCopied: true, lastReminderPhase: undefined },
     ],
     [
-      'isn’t copied within a channel',
+      'isn’t copied to a channel that already gets it',
       6,
       { owner: 'U0ADA', question, channel: 'C0EXPIRY' },
       { isCopied: false },
     ],
-  ])('%s', (_what, days, more, claim) => {
-    const claims = planReminders([reminder(days, more)], SCHEDULE).map((due) =>
+  ])('%s', (_what, days, overrides, claim) => {
+    const claims = planReminders([createReminder(days, overrides)], SCHEDULE).map((due) =>
       toClaim(due, 'C0EXPIRY', SCHEDULE),
     );
     expect(claims).toEqual([expect.objectContaining(claim)]);
@@ -194,14 +209,14 @@ describe('due names', () => {
   test.each([
     [1_000, false],
     [1_001, true],
-  ])('are claimed a thousand at a time: with %i names, more follow: %s', async (length, more) => {
-    const candidates = Array.from({ length }, (_, index) => reminder(7, { name: `n${index}.rest` }));
-    const found = await collectDue(createStore({ candidates }).reminders, SCHEDULE);
-    expect([found.due.length, found.hasMore]).toEqual([1_000, more]);
+  ])('are claimed a thousand at a time; with %i names, `hasMore` is %s', async (length, hasMore) => {
+    const candidates = Array.from({ length }, (_, index) => createReminder(7, { name: `n${index}.rest` }));
+    const found = await collectDueReminders(createStore({ candidates }).reminders, SCHEDULE);
+    expect([found.due.length, found.hasMore]).toEqual([1_000, hasMore]);
   });
 
   test('are read by urgency, and those that can’t be saved last', async () => {
-    const read: number[] = [];
+    const readThresholds: number[] = [];
     const { reminders } = slackContextWith({
       reminders: {
         streamDeletedCandidates: async function* (since) {
@@ -209,53 +224,70 @@ describe('due names', () => {
           yield [];
         },
         streamCandidates: async function* (ranges) {
-          read.push(...ranges.map(({ threshold }) => threshold));
+          readThresholds.push(...ranges.map(({ threshold }) => threshold));
           yield [];
         },
       },
     });
-    await collectDue(reminders, { ...SCHEDULE, thresholds: [7, 0, 1] });
-    expect(read).toEqual([-6, -5, -4, -12, -11, -10, -9, -3, -2, -1, 0, 1, 7, -7, -8]);
+    await collectDueReminders(reminders, { ...SCHEDULE, thresholds: [7, 0, 1] });
+    expect(readThresholds).toEqual([-6, -5, -4, -12, -11, -10, -9, -3, -2, -1, 0, 1, 7, -7, -8]);
   });
 
   test('that changed after the claim are dropped and released', async () => {
     const store = createStore({});
-    const kept = planned(7, 7);
-    const [other, moved] = [planned(6, 30), planned(5, 7)];
-    const gone = [other, { ...moved, key: { ...moved.key, expiry: '2026-06-19' } }];
-    const lost = planned(300, 100_000);
-    const found = await dropOutdatedReminders(store.reminders, 'd', [lost, ...gone, kept], SCHEDULE);
-    expect([found.due.map(({ watched }) => watched), found.disputed]).toEqual([[kept], [lost]]);
-    expect(store.released).toEqual([gone.map(({ key }) => key)]);
+    const kept = createPlannedReminder(7, 7);
+    const [other, moved] = [createPlannedReminder(6, 30), createPlannedReminder(5, 7)];
+    const outdatedReminders = [other, { ...moved, key: { ...moved.key, expiry: '2026-06-19' } }];
+    const disputedReminder = createPlannedReminder(300, 100_000);
+    const found = await dropOutdatedReminders(
+      store.reminders,
+      'd',
+      [disputedReminder, ...outdatedReminders, kept],
+      SCHEDULE,
+    );
+    expect([found.dueReminders.map(({ watched }) => watched), found.disputedReminders]).toEqual([
+      [kept],
+      [disputedReminder],
+    ]);
+    expect(store.released).toEqual([outdatedReminders.map(({ key }) => key)]);
   });
 
   test('that are still due stay claimed', async () => {
     const store = createStore({});
-    await dropOutdatedReminders(store.reminders, 'd', [planned(7, 7)], SCHEDULE);
+    await dropOutdatedReminders(store.reminders, 'd', [createPlannedReminder(7, 7)], SCHEDULE);
     expect(store.released).toEqual([]);
   });
 });
 
 describe('the messages of a digest', () => {
-  const assign = (names: readonly PlannedReminder[], lost: readonly PlannedReminder[]) =>
-    assignMessages({ due: planReminders(names, SCHEDULE), disputed: lost }, (purpose) =>
+  const listMessages = (names: readonly PlannedReminder[], disputedReminders: readonly PlannedReminder[]) =>
+    groupIntoMessages({ dueReminders: planReminders(names, SCHEDULE), disputedReminders }, (purpose) =>
       Number(purpose.slice(1)),
     ).map(({ part, reminders }) => [part, reminders.map(({ name }) => name)] as const);
 
-  test('are the existing ones in order, then one with the rest', () => {
-    const names = [planned(1, 1, { purpose: ':2' }), planned(6, 7, { purpose: ':1' }), planned(7, 7)];
-    const lost = [planned(300, 100_002, { purpose: ':2' }), planned(301, 100_002)];
-    expect(assign(names, lost)).toEqual([
+  test('keep their order, and a new one has the rest', () => {
+    const names = [
+      createPlannedReminder(1, 1, { purpose: ':2' }),
+      createPlannedReminder(6, 7, { purpose: ':1' }),
+      createPlannedReminder(7, 7),
+    ];
+    const disputedReminders = [
+      createPlannedReminder(300, 100_002, { purpose: ':2' }),
+      createPlannedReminder(301, 100_002),
+    ];
+    expect(listMessages(names, disputedReminders)).toEqual([
       [1, ['n6.rest']],
       [2, ['n300.rest', 'n1.rest']],
       [undefined, ['n301.rest', 'n7.rest']],
     ]);
   });
 
-  test('don’t exist without reminders, and have up to twenty names each', () => {
-    expect(assign([], [])).toEqual([]);
-    const names = Array.from({ length: 21 }, (_, index) => planned(7, 7, { name: `n${index}.rest` }));
-    expect(assign(names, []).map(([, listed]) => listed.length)).toEqual([20, 1]);
+  test('have up to twenty names each, and need at least one reminder', () => {
+    expect(listMessages([], [])).toEqual([]);
+    const names = Array.from({ length: 21 }, (_, index) =>
+      createPlannedReminder(7, 7, { name: `n${index}.rest` }),
+    );
+    expect(listMessages(names, []).map(([, listed]) => listed.length)).toEqual([20, 1]);
   });
 });
 
@@ -269,5 +301,5 @@ test.each([
     counts
       .map((count, index) => [new Date(Date.UTC(2027, 6 + index)).toISOString().slice(0, 7), count] as const)
       .filter(([month]) => new Date(month) >= from && new Date(month) < until);
-  expect(await loadChart(countByMonth, SCHEDULE)).toHaveLength(months);
+  expect(await loadChartMonths(countByMonth, SCHEDULE)).toHaveLength(months);
 });

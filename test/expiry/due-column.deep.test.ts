@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { collectDue } from '../../src/expiry/digest.ts';
+import { collectDueReminders } from '../../src/expiry/digest.ts';
 import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import type { ReminderKey, WatchedDomain } from '../../src/expiry/ports.ts';
 import { getUtcDay } from '../../src/zones/calendar-day.ts';
@@ -7,8 +7,8 @@ import fc from '../support/properties.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
 /*
- * Due names are found by a column of each name, without its reminders. The column must always be the tightest threshold
- * of the reminders for the current expiry.
+ * Due names are found by the column `reminded_threshold`, not by reading reminders. The column must be the
+ * tightest threshold of the reminders for the current expiry.
  */
 
 const NAMES = ['bistro.rest', 'cafe.rest'] as const;
@@ -31,31 +31,31 @@ beforeEach(async () => {
 
 const dayAt = (days: number) => new Date(Date.parse('2027-07-01T12:00:00Z') + days * DAY_MS);
 
-async function change(name: string, decide: (known: WatchedDomain) => WatchedDomain): Promise<void> {
+async function updateName(name: string, update: (known: WatchedDomain) => WatchedDomain): Promise<void> {
   const known = await rig.store.find(name);
-  if (known !== undefined) expect(await rig.store.change(known, decide(known))).toBe(true);
+  if (known !== undefined) expect(await rig.store.change(known, update(known))).toBe(true);
 }
 
-const move = (name: string, days: number | undefined) =>
-  change(name, (known) => ({
+const setExpiry = (name: string, days: number | undefined) =>
+  updateName(name, (known) => ({
     ...known,
     expiry: days === undefined ? undefined : { at: dayAt(days), source: 'person' },
   }));
 
-let unfinished: string | undefined;
+let unfinishedDigest: string | undefined;
 
-/** Posts a digest with a reminder for a name's current expiry, possibly without finishing it. */
-async function postReminder(name: string, threshold: number, posts: boolean): Promise<void> {
+/** Claims a reminder for a name's current expiry in a new digest, and posts it if requested. */
+async function claimReminder(name: string, threshold: number, isPosted: boolean): Promise<void> {
   const known = await rig.store.find(name);
   if (known?.expiry === undefined) return;
-  if (unfinished !== undefined) await rig.reminders.releaseClaims(unfinished);
+  if (unfinishedDigest !== undefined) await rig.reminders.releaseClaims(unfinishedDigest);
   const digestId = await openNextDigest();
-  unfinished = digestId;
+  unfinishedDigest = digestId;
   const keys = [{ name, expiry: getUtcDay(known.expiry.at), threshold }];
   await claim(digestId, keys);
-  if (posts) {
+  if (isPosted) {
     const purpose = ':1';
-    await rig.reminders.assign(digestId, purpose, await rig.reminders.listPlanned(digestId));
+    await rig.reminders.assign(digestId, purpose, await rig.reminders.listPlannedReminders(digestId));
     await rig.notifications.recordPosted(
       { kind: 'digest', id: digestId },
       { purpose, shownVersion: 'once', channelId: 'C0EXPIRY', ts: '1.0' },
@@ -67,7 +67,7 @@ async function postReminder(name: string, threshold: number, posts: boolean): Pr
 async function openNextDigest(): Promise<string> {
   // The first check of the schedule only records the time.
   for (let morning = 0; morning < 2; morning += 1) {
-    rig.nextMorning();
+    rig.advanceToNextMorning();
     await rig.reminders.openDigest(rig.now.toISOString(), rig.now);
   }
   return rig.now.toISOString();
@@ -80,7 +80,7 @@ function claim(digestId: string, keys: readonly ReminderKey[]): Promise<number> 
   return rig.reminders.claim(digestId, claims, rig.now);
 }
 
-/** Names whose column doesn't match their reminders. */
+/** Lists the names whose column doesn't match their reminders. */
 async function listMismatches(): Promise<string[]> {
   const { prisma } = rig.database;
   const reminders = await prisma.reminder.findMany();
@@ -96,23 +96,27 @@ async function listMismatches(): Promise<string[]> {
   });
 }
 
-test('a complete digest claims nothing, because it would never be posted', async () => {
+test('a complete digest claims nothing, because its claims would never be posted', async () => {
   await rig.store.add({
     ...createWatchedDomain('cafe.rest', 'U0ALICE', rig.now),
     expiry: { at: dayAt(0), source: 'person' },
   });
   const keys = [{ name: 'cafe.rest', expiry: getUtcDay(dayAt(0)), threshold: 30 }];
-  const over = await openNextDigest();
-  const plan = await rig.notifications.read({ kind: 'digest', id: over });
-  if (plan === undefined) throw new Error('the digest does not exist');
-  await rig.notifications.release(plan, { updated: [], repeatAt: undefined, isComplete: true });
-  const newer = await openNextDigest();
-  expect(await claim(over, keys)).toBe(0);
-  expect(await claim(newer, keys)).toBe(1);
+  const completeDigest = await openNextDigest();
+  const completeSubject = await rig.notifications.loadSubject({ kind: 'digest', id: completeDigest });
+  if (completeSubject === undefined) throw new Error('the digest does not exist');
+  await rig.notifications.release(completeSubject, {
+    updatedMessages: [],
+    repeatAt: undefined,
+    isComplete: true,
+  });
+  const nextDigest = await openNextDigest();
+  expect(await claim(completeDigest, keys)).toBe(0);
+  expect(await claim(nextDigest, keys)).toBe(1);
 });
 
 const name = fc.constantFrom(...NAMES);
-/** The same expiry (moved by less than a month) and others. */
+/** A move by less than a month keeps the expiry; a longer one makes it a new expiry. */
 const days = fc.constantFrom(0, 1, 10, 365, 366);
 const step = fc.oneof(
   fc.record({
@@ -131,28 +135,30 @@ test('the column matches the reminders after any sequence of changes', async () 
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 20 }), async (steps) => {
       for (const each of NAMES) await rig.watch(each, 30);
-      for (const taken of steps) {
-        switch (taken.what) {
+      for (const currentStep of steps) {
+        switch (currentStep.what) {
           case 'remind':
-            await postReminder(taken.name, taken.threshold, taken.posts);
+            await claimReminder(currentStep.name, currentStep.threshold, currentStep.posts);
             break;
           case 'move':
-            await move(taken.name, taken.days);
+            await setExpiry(currentStep.name, currentStep.days);
             break;
           case 'import':
             await rig.store.importBatch(
-              [{ name: taken.name, expiresAt: dayAt(taken.days) }],
+              [{ name: currentStep.name, expiresAt: dayAt(currentStep.days) }],
               'U0BOB',
               rig.now,
             );
             break;
           case 'remove':
-            await rig.unwatch(taken.name);
+            await rig.unwatch(currentStep.name);
             break;
           case 'add':
-            await rig.watch(taken.name, 0, { expiry: { at: dayAt(taken.days), source: 'person' } });
+            await rig.watch(currentStep.name, 0, {
+              expiry: { at: dayAt(currentStep.days), source: 'person' },
+            });
         }
-        expect(await listMismatches(), `after: ${JSON.stringify(taken)}`).toEqual([]);
+        expect(await listMismatches(), `after: ${JSON.stringify(currentStep)}`).toEqual([]);
       }
     }),
     { numRuns: 25 },
@@ -163,15 +169,15 @@ test.each([
   [
     'changes and is changed back',
     async () => {
-      await move('cafe.rest', 400);
-      await move('cafe.rest', 0);
+      await setExpiry('cafe.rest', 400);
+      await setExpiry('cafe.rest', 0);
     },
   ],
   [
     'is cleared and set again',
     async () => {
-      await move('cafe.rest', undefined);
-      await move('cafe.rest', 0);
+      await setExpiry('cafe.rest', undefined);
+      await setExpiry('cafe.rest', 0);
     },
   ],
   [
@@ -181,14 +187,14 @@ test.each([
       await rig.store.importBatch([{ name: 'cafe.rest', expiresAt: dayAt(0) }], 'U0BOB', rig.now);
     },
   ],
-])('nothing is due again for a date that %s', async (_what, happen) => {
+])('nothing is due again for a date that %s', async (_what, changeDate) => {
   rig.now = dayAt(-30);
   await rig.watch('cafe.rest', 0, { expiry: { at: dayAt(0), source: 'person' } });
-  await rig.digest();
-  rig.nextMorning();
-  expect(await rig.digest()).toBe('posted');
-  await happen();
+  await rig.runDigest();
+  rig.advanceToNextMorning();
+  expect(await rig.runDigest()).toBe('posted');
+  await changeDate();
   const { reminderDays: thresholds, reminderTimezone: timeZone } = rig.settings;
-  const { due } = await collectDue(rig.reminders, { now: rig.now, thresholds, timeZone });
+  const { due } = await collectDueReminders(rig.reminders, { now: rig.now, thresholds, timeZone });
   expect(due).toEqual([]);
 });

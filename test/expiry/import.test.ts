@@ -2,20 +2,20 @@ import { describe, expect, test } from 'vitest';
 import { MAX_IMPORT_LINES, parseNamesToWatch, parseWatchListImport } from '../../src/expiry/import.ts';
 import { decodeFile } from '../../src/lib/csv.ts';
 import { parseEnteredDate } from '../../src/lib/entered-date.ts';
-import { listIssueText } from '../../src/slack/expiry/watch-list.view.ts';
+import { importIssueText } from '../../src/slack/expiry/watch-list.view.ts';
 import type { ZoneIssue } from '../../src/zones/zone-issue.ts';
 import fc, { runs } from '../support/properties.ts';
 
-const first = new Date('2027-03-01T00:00:00Z');
+const firstOfMarch = new Date('2027-03-01T00:00:00Z');
 
-/** The report of a readable list. */
-async function reportOf(text: string) {
+/** Throws if the whole list is refused. */
+async function parseReport(text: string) {
   const report = await parseWatchListImport(text);
-  if ('issue' in report) throw new Error(listIssueText(report.issue));
+  if ('issue' in report) throw new Error(importIssueText(report.issue));
   return report;
 }
 
-async function refusalOf(text: string) {
+async function parseIssue(text: string) {
   const report = await parseWatchListImport(text);
   return 'issue' in report ? report.issue : report;
 }
@@ -30,7 +30,7 @@ describe('a pasted list', () => {
     ['a header of one column', 'Domain\ncafe.rest\nbar.rest'],
     ['empty dates', 'cafe.rest,\nbar.rest;'],
   ])('is read with %s', async (_case, text) => {
-    expect(await reportOf(text)).toMatchObject({
+    expect(await parseReport(text)).toMatchObject({
       accepted: [{ name: 'cafe.rest' }, { name: 'bar.rest' }],
       rejected: [],
       duplicates: [],
@@ -51,8 +51,8 @@ describe('a pasted list', () => {
     ['a timestamp', 'cafe.rest 2027-03-01 00:00:00'],
     ['a Slack link', '<http://cafe.rest|cafe.rest>, 2027-03-01'],
   ])('is read with dates: %s', async (_case, text) => {
-    expect(await reportOf(text)).toMatchObject({
-      accepted: [{ name: 'cafe.rest', expiresAt: first }],
+    expect(await parseReport(text)).toMatchObject({
+      accepted: [{ name: 'cafe.rest', expiresAt: firstOfMarch }],
       rejected: [],
       duplicates: [],
     });
@@ -71,8 +71,8 @@ describe('a pasted list', () => {
       '"old1.de","2020-01-01 23:12:00","1029","Example Reseller"',
       `${'x'.repeat(300)}!`,
     ].join('\n');
-    const { accepted, rejected } = await reportOf(text);
-    expect(accepted).toEqual([{ name: 'cafe.rest', expiresAt: first }]);
+    const { accepted, rejected } = await parseReport(text);
+    expect(accepted).toEqual([{ name: 'cafe.rest', expiresAt: firstOfMarch }]);
     const invalidName = (issue: Partial<ZoneIssue>) => ({
       code: 'invalid_name',
       issue: expect.objectContaining(issue),
@@ -92,12 +92,12 @@ describe('a pasted list', () => {
   });
 
   test('has each name once: a repetition can add a date, but not contradict it', async () => {
-    const { accepted, rejected, duplicates } = await reportOf(
+    const { accepted, rejected, duplicates } = await parseReport(
       'cafe.rest\nbar.rest,2027-03-01\nCafe.rest,2027-03-01\ncafe.rest\nbar.rest,2027-03-01\nbar.rest,2028-03-01',
     );
     expect(accepted).toEqual([
-      { name: 'cafe.rest', expiresAt: first },
-      { name: 'bar.rest', expiresAt: first },
+      { name: 'cafe.rest', expiresAt: firstOfMarch },
+      { name: 'bar.rest', expiresAt: firstOfMarch },
     ]);
     expect(duplicates).toEqual([
       { line: 3, name: 'cafe.rest' },
@@ -108,19 +108,19 @@ describe('a pasted list', () => {
   });
 
   test('rejects a line with one word that isn’t a name', async () => {
-    const { accepted, rejected } = await reportOf('hello\ncafe.rest\ndomain');
+    const { accepted, rejected } = await parseReport('hello\ncafe.rest\ndomain');
     expect([accepted, rejected.map(({ line }) => line)]).toEqual([[{ name: 'cafe.rest' }], [1, 3]]);
   });
 
   test('with a second header is refused, because its columns may differ', async () => {
     const issue = { line: 3, code: 'second_header' };
     for (const first of ['cafe.rest\nbar.rest,2027-03-01', 'name,expires\ncafe.rest,2027-03-01'])
-      expect(await refusalOf(`${first}\ndomain,created\nbaz.rest,2020-01-01`)).toEqual(issue);
+      expect(await parseIssue(`${first}\ndomain,created\nbaz.rest,2020-01-01`)).toEqual(issue);
   });
 
   test('of up to 50,000 lines is read, and further lines are reported', async () => {
     const lines = Array.from({ length: MAX_IMPORT_LINES + 3 }, (_, index) => `n${index}.rest,2027-03-01`);
-    const { accepted, rejected } = await reportOf(lines.join('\n'));
+    const { accepted, rejected } = await parseReport(lines.join('\n'));
     expect(accepted).toHaveLength(MAX_IMPORT_LINES);
     expect(rejected).toEqual([
       { line: 50_001, text: '', issue: { code: 'too_many_lines', limit: MAX_IMPORT_LINES } },
@@ -134,18 +134,20 @@ describe('a pasted list', () => {
     );
     const line = fc
       .array(cell, { maxLength: 4 })
-      .chain((cells) => fc.constantFrom(',', ';', '\t', ' ').map((by) => cells.join(by)));
+      .chain((cells) => fc.constantFrom(',', ';', '\t', ' ').map((separator) => cells.join(separator)));
     await fc.assert(
       fc.asyncProperty(fc.array(line, { maxLength: 10 }), async (lines) => {
-        // A first line that isn't a header.
-        const all = ['first.rest', ...lines.map((content) => content.replace(/[\r\n]/g, ' '))];
-        const read = await parseWatchListImport(all.join('\n'));
-        if ('issue' in read) {
-          expect(read.issue.code).toBe('second_header');
+        // The first line must not look like a header.
+        const allLines = ['first.rest', ...lines.map((content) => content.replace(/[\r\n]/g, ' '))];
+        const outcome = await parseWatchListImport(allLines.join('\n'));
+        if ('issue' in outcome) {
+          expect(outcome.issue.code).toBe('second_header');
           return;
         }
-        const { accepted, rejected, duplicates } = read;
-        const counted = all.filter((content) => content.trim() !== '' && !content.trim().startsWith('#'));
+        const { accepted, rejected, duplicates } = outcome;
+        const counted = allLines.filter(
+          (content) => content.trim() !== '' && !content.trim().startsWith('#'),
+        );
         expect(accepted.length + rejected.length + duplicates.length).toBe(counted.length);
         expect(new Set(accepted.map(({ name }) => name)).size).toBe(accepted.length);
       }),
@@ -156,7 +158,7 @@ describe('a pasted list', () => {
 
 describe('a date', () => {
   test.each([
-    // A spreadsheet's days.
+    // Spreadsheets store dates as day numbers.
     ['46447', '2027-03-01T00:00:00.000Z'],
     ['46447.75', '2027-03-01T00:00:00.000Z'],
     ['1. März 2027', '2027-03-01T00:00:00.000Z'],
@@ -216,17 +218,17 @@ describe('a table', () => {
     ['two expiry dates', 'name,expires,paid until\na.de,2030-01-01,2031-01-01', { code: 'duplicate_column' }],
     ['an open quote', 'name,expires\n"a.de,2030-01-01\nb.de,2030-01-01', { code: 'not_csv' }],
   ])('with %s is refused', async (_case, text, issue) => {
-    expect(await refusalOf(text)).toMatchObject(issue);
+    expect(await parseIssue(text)).toMatchObject(issue);
   });
 
   test('that is refused is answered with the accepted headings and a request to rename the expiry column', async () => {
-    const issue = await refusalOf('domain_name,reseller_id\na.de,1');
-    const text = 'line' in issue ? listIssueText(issue) : '';
+    const issue = await parseIssue('domain_name,reseller_id\na.de,1');
+    const text = 'line' in issue ? importIssueText(issue) : '';
     expect(text).toMatch(/“reseller_id”.*“expires”.*“Ablaufdatum”.*Rename the expiry column.*Nothing was/);
   });
 
   test('with only a creation date has names without expiry dates, and reports it', async () => {
-    expect(await reportOf('Creation Date,Domain Name,Status\n2020-01-01,a.de,ok')).toMatchObject({
+    expect(await parseReport('Creation Date,Domain Name,Status\n2020-01-01,a.de,ok')).toMatchObject({
       accepted: [{ name: 'a.de' }],
       unusedHeadings: ['Creation Date', 'Status'],
       lacksExpiry: true,
@@ -236,12 +238,12 @@ describe('a table', () => {
   test.each(['Domain Name\na.de', 'name,expires,registrar\na.de,2027-03-01,x'])(
     '%j isn’t reported as lacking an expiry date',
     async (text) => {
-      expect(await reportOf(text)).toMatchObject({ accepted: [{ name: 'a.de' }], lacksExpiry: false });
+      expect(await parseReport(text)).toMatchObject({ accepted: [{ name: 'a.de' }], lacksExpiry: false });
     },
   );
 
-  test('has no comments after its header', async () => {
-    const { rejected } = await reportOf('# ours\nname,expires\n#a.de,2027-03-01\n');
+  test('can’t have comments after its header', async () => {
+    const { rejected } = await parseReport('# ours\nname,expires\n#a.de,2027-03-01\n');
     expect(rejected.map(({ line }) => line)).toEqual([3]);
   });
 
@@ -250,45 +252,64 @@ describe('a table', () => {
     ['the export of the portfolio', 'name,owner,tags,channel,note,expires,registrar\ncafe.rest,U1,a,,x,,'],
     ['comments above its header', '# ours\n\nname,period\ncafe.rest,1'],
   ])('with %s is a list of names', async (_case, text) => {
-    expect(await reportOf(text)).toMatchObject({ accepted: [{ name: 'cafe.rest' }], rejected: [] });
+    expect(await parseReport(text)).toMatchObject({ accepted: [{ name: 'cafe.rest' }], rejected: [] });
   });
 
   const DAYS = Array.from({ length: 200 }, (_, index) => new Date(Date.UTC(2027, 0, 1 + index)));
   const day = (at: Date) => at.toISOString().slice(0, 10);
-  const rows = (cells: (name: string, at: Date) => string, header: string, end = '\n') =>
-    [header, ...DAYS.map((at, index) => cells(`n${index}.example`, at))].join(end);
-  const german = (at: Date) => day(at).split('-').reverse().join('.');
-  const serial = (at: Date) => String(at.getTime() / 86_400_000 + 25_569);
-  const bytes = (text: string, encoding: 'utf8' | 'utf16le' = 'utf8') => Buffer.from(text, encoding);
-  const comma = rows((name, at) => `${name},${day(at)}`, 'name,expires');
+  const buildTable = (formatRow: (name: string, at: Date) => string, header: string, lineEnd = '\n') =>
+    [header, ...DAYS.map((at, index) => formatRow(`n${index}.example`, at))].join(lineEnd);
+  const formatGermanDay = (at: Date) => day(at).split('-').reverse().join('.');
+  const formatSerialDate = (at: Date) => String(at.getTime() / 86_400_000 + 25_569);
+  const encode = (text: string, encoding: 'utf8' | 'utf16le' = 'utf8') => Buffer.from(text, encoding);
+  const commaSeparated = buildTable((name, at) => `${name},${day(at)}`, 'name,expires');
 
   test.each<[string, Uint8Array]>([
-    ['commas', bytes(comma)],
-    ['semicolons', bytes(rows((name, at) => `${day(at)};${name}`, 'Expiry Date;Domain', '\r\n'))],
-    ['tabs', bytes(rows((name, at) => `${name}\t${day(at)}`, 'Domain Name\tExpiration Date', '\r'))],
-    ['UTF-16', bytes(`\ufeff${comma}`, 'utf16le')],
-    ['big-endian UTF-16', bytes(`\ufeff${comma}`, 'utf16le').swap16()],
-    ['quotes', bytes(rows((name, at) => `"${name}","${day(at)}"`, '"domain_name","expiry_date"'))],
-    ['German headings', bytes(rows((name, at) => `${name};${german(at)}`, '\ufeffDomäne;Ablaufdatum'))],
-    ['French headings', bytes(rows((name, at) => `${name};${day(at)}`, "Nom de domaine;Date d'échéance"))],
-    ['sep=', bytes(`sep=;\r\n${rows((name, at) => `${name};${day(at)}`, 'name;expires', '\r\n')}`)],
-    ['serial dates', bytes(rows((name, at) => `${name},${serial(at)}`, 'name,expires'))],
-    ['no heading', bytes(rows((name, at) => `${name},${day(at)}`, ''))],
+    ['commas', encode(commaSeparated)],
+    ['semicolons', encode(buildTable((name, at) => `${day(at)};${name}`, 'Expiry Date;Domain', '\r\n'))],
+    ['tabs', encode(buildTable((name, at) => `${name}\t${day(at)}`, 'Domain Name\tExpiration Date', '\r'))],
+    ['UTF-16', encode(`\ufeff${commaSeparated}`, 'utf16le')],
+    ['big-endian UTF-16', encode(`\ufeff${commaSeparated}`, 'utf16le').swap16()],
+    ['quotes', encode(buildTable((name, at) => `"${name}","${day(at)}"`, '"domain_name","expiry_date"'))],
+    [
+      'German headings',
+      encode(buildTable((name, at) => `${name};${formatGermanDay(at)}`, '\ufeffDomäne;Ablaufdatum')),
+    ],
+    [
+      'French headings',
+      encode(buildTable((name, at) => `${name};${day(at)}`, "Nom de domaine;Date d'échéance")),
+    ],
+    [
+      'a sep= line',
+      encode(`sep=;\r\n${buildTable((name, at) => `${name};${day(at)}`, 'name;expires', '\r\n')}`),
+    ],
+    ['serial dates', encode(buildTable((name, at) => `${name},${formatSerialDate(at)}`, 'name,expires'))],
+    ['no heading', encode(buildTable((name, at) => `${name},${day(at)}`, ''))],
     [
       'mixed line ends',
-      bytes(comma.replace(/\n(?=n\d*[02468]\.)/g, '\r\n').replace(/\n(?=n\d*[5]\.)/g, '\r')),
+      encode(commaSeparated.replace(/\n(?=n\d*[02468]\.)/g, '\r\n').replace(/\n(?=n\d*[5]\.)/g, '\r')),
     ],
-    ['odd spaces', bytes(rows((name, at) => `\u200b${name}\u00a0,${day(at)}`, '\u200bname,expires\u00a0'))],
+    [
+      'odd spaces',
+      encode(buildTable((name, at) => `\u200b${name}\u00a0,${day(at)}`, '\u200bname,expires\u00a0')),
+    ],
   ])('of 200 names is read the same with %s', async (_case, file) => {
     const decoded = decodeFile(file);
     if (!decoded.ok) throw new Error(decoded.issue.code);
     const expected = DAYS.map((expiresAt, index) => ({ name: `n${index}.example`, expiresAt }));
-    expect(await reportOf(decoded.text)).toMatchObject({ accepted: expected, rejected: [], duplicates: [] });
+    expect(await parseReport(decoded.text)).toMatchObject({
+      accepted: expected,
+      rejected: [],
+      duplicates: [],
+    });
   });
 
   test('with ambiguous days and months has every row rejected', async () => {
-    const text = rows((name, at) => `${name},${german(at).replaceAll('.', '/')}`, 'name,expires');
-    const { accepted, rejected } = await reportOf(text);
+    const text = buildTable(
+      (name, at) => `${name},${formatGermanDay(at).replaceAll('.', '/')}`,
+      'name,expires',
+    );
+    const { accepted, rejected } = await parseReport(text);
     expect(accepted).toEqual([]);
     expect(new Set(rejected.map(({ issue }) => issue.code))).toEqual(new Set(['ambiguous_date']));
   });
@@ -296,8 +317,8 @@ describe('a table', () => {
   test('reports each row by its line in the file', async () => {
     const text =
       'sep=,\r\nname,note,expires\n"a.example","two\r\nlines",2027-03-01\n\nb,x,\rwww.c.example,,\na.example,,,,x';
-    const { accepted, rejected } = await reportOf(text);
-    expect(accepted).toEqual([{ name: 'a.example', expiresAt: first }]);
+    const { accepted, rejected } = await parseReport(text);
+    expect(accepted).toEqual([{ name: 'a.example', expiresAt: firstOfMarch }]);
     expect(rejected.map(({ line, issue }) => [line, issue.code])).toEqual([
       [6, 'invalid_name'],
       [7, 'invalid_name'],
@@ -307,7 +328,7 @@ describe('a table', () => {
 
   test('of 25,000 rows is read completely', async () => {
     const long = Array.from({ length: 25_000 }, (_, index) => `n${index}.example;01.03.2027;Hoster;x`);
-    const { accepted } = await reportOf(['Domäne;Ablaufdatum;Registrar;Status', ...long].join('\r\n'));
+    const { accepted } = await parseReport(['Domäne;Ablaufdatum;Registrar;Status', ...long].join('\r\n'));
     expect(accepted).toHaveLength(25_000);
   });
 });
@@ -320,12 +341,12 @@ test.each([
   ['long dates', `name,expires\n${`a.de,${'1 '.repeat(4_000)}x\n`.repeat(400)}`],
   ['odd spaces', `${'\u00a0\u200b\u200d'.repeat(1_000)}\n`.repeat(400)],
 ])('4 MB of %s are read within 4 seconds', async (_what, text) => {
-  const since = performance.now();
+  const startedAt = performance.now();
   await parseWatchListImport(text);
-  expect(performance.now() - since).toBeLessThan(4_000);
+  expect(performance.now() - startedAt).toBeLessThan(4_000);
 });
 
-const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}.rest`);
+const createNames = (count: number) => Array.from({ length: count }, (_, index) => `n${index}.rest`);
 test.each<[words: readonly string[], read: ReturnType<typeof parseNamesToWatch>]>([
   [['cafe.rest'], { names: ['cafe.rest'], date: undefined }],
   [['cafe.rest', '2027-03-01'], { names: ['cafe.rest'], date: '2027-03-01' }],
@@ -335,8 +356,8 @@ test.each<[words: readonly string[], read: ReturnType<typeof parseNamesToWatch>]
   [[], { problem: { code: 'no_names' } }],
   [[',', '2027-03-01'], { problem: { code: 'no_names' } }],
   [['cafe.rest', 'bar.rest', '2027-03-01'], { problem: { code: 'date_with_many_names' } }],
-  [names(50), { names: names(50), date: undefined }],
-  [names(51), { problem: { code: 'too_many_names', limit: 50 } }],
+  [createNames(50), { names: createNames(50), date: undefined }],
+  [createNames(51), { problem: { code: 'too_many_names', limit: 50 } }],
 ])('parses the command words %j', (words, read) => {
   expect(parseNamesToWatch(words)).toEqual(read);
 });

@@ -1,15 +1,15 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listCandidateRanges } from '../../src/expiry/candidates.ts';
-import { collectDue } from '../../src/expiry/digest.ts';
+import { collectDueReminders } from '../../src/expiry/digest.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { selectCandidates } from '../../src/store/reminder-statements.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { fillWatchList } from '../support/watch-list.ts';
 
-const NAMES = 100_000;
-const DUE_TODAY = 137;
+const NAME_COUNT = 100_000;
+const DUE_COUNT = 137;
 const NOW = new Date('2027-06-15T09:00:00Z');
 const OPTIONS = { now: NOW, thresholds: [60, 30, 14, 7, 3, 1], timeZone: 'UTC' };
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   client = new pg.Client({ connectionString: testDatabase.url });
   await client.connect();
-  await fillWatchList(client, NOW, { names: NAMES, due: DUE_TODAY });
+  await fillWatchList(client, NOW, { names: NAME_COUNT, due: DUE_COUNT });
   database = openDatabase({ url: testDatabase.url });
 });
 
@@ -31,9 +31,9 @@ afterAll(async () => {
   await testDatabase?.drop();
 });
 
-test(`a digest finds exactly the due names among ${NAMES}`, async () => {
-  const { due, hasMore } = await collectDue(createReminderStore(database, 'T0STEWARD'), OPTIONS);
-  expect({ due: due.length, hasMore }).toEqual({ due: DUE_TODAY, hasMore: false });
+test(`a digest finds exactly the due names among ${NAME_COUNT}`, async () => {
+  const { due, hasMore } = await collectDueReminders(createReminderStore(database, 'T0STEWARD'), OPTIONS);
+  expect({ due: due.length, hasMore }).toEqual({ due: DUE_COUNT, hasMore: false });
 });
 
 test('the query for due names takes less than a second of database time', async () => {
@@ -70,16 +70,16 @@ test('ranges of any size are streamed completely, a thousand names at a time', a
 });
 
 test('the query for due names uses the index', async () => {
-  expectIndex(await explainQuery());
+  expectIndexScan(await explainQuery());
 });
 
 // PostgreSQL may use a generic plan for a named statement.
 test('the generic plan of the query uses the index', async () => {
   const { text } = selectCandidates([]);
-  expectIndex(await explain(`EXPLAIN (GENERIC_PLAN) ${text}`));
+  expectIndexScan(await explain(`EXPLAIN (GENERIC_PLAN) ${text}`));
 });
 
-function expectIndex(plan: string): void {
+function expectIndexScan(plan: string): void {
   expect(plan, 'the plan of the query').toMatch(/Index (Only )?Scan (using|on) domains_expires_at_/);
   expect(plan, 'the plan of the query').toContain(
     'Index Cond: ((expires_at >= step.since) AND (expires_at < step.until) AND (reminded_threshold > step.threshold))',

@@ -7,8 +7,8 @@ import { formatCalendarDay } from '../../src/zones/calendar-day.ts';
 const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
 const DAY_MS = 86_400_000;
-const FROM = Date.UTC(2026, 10, 1);
-const YEARS_MS = 5 * 365 * DAY_MS;
+const FIRST_DAY = Date.UTC(2026, 10, 1);
+const FIVE_YEARS_MS = 5 * 365 * DAY_MS;
 const WEEK_MS = 7 * DAY_MS;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -23,7 +23,7 @@ function getWallClock(at: number, timeZone: string): number {
 
 interface ClockChange {
   readonly timeZone: string;
-  /** The first moment after it. */
+  /** The first moment after the change. */
   readonly at: number;
   /** The wall-clock time without the change, and with it. */
   readonly from: number;
@@ -32,14 +32,14 @@ interface ClockChange {
 
 function findClockChanges(timeZone: string): ClockChange[] {
   const found: ClockChange[] = [];
-  const offset = (at: number) => getWallClock(at, timeZone) - at;
-  for (let week = FROM; week < FROM + YEARS_MS; week += WEEK_MS) {
-    const before = offset(week);
-    if (offset(week + WEEK_MS) === before) continue;
+  const getOffset = (at: number) => getWallClock(at, timeZone) - at;
+  for (let week = FIRST_DAY; week < FIRST_DAY + FIVE_YEARS_MS; week += WEEK_MS) {
+    const before = getOffset(week);
+    if (getOffset(week + WEEK_MS) === before) continue;
     let [unchanged, at] = [week, week + WEEK_MS];
     while (at - unchanged > MINUTE_MS) {
       const middle = Math.floor((unchanged + at) / 2 / MINUTE_MS) * MINUTE_MS;
-      if (offset(middle) === before) unchanged = middle;
+      if (getOffset(middle) === before) unchanged = middle;
       else at = middle;
     }
     found.push({ timeZone, at, from: at + before, to: getWallClock(at, timeZone) });
@@ -47,11 +47,11 @@ function findClockChanges(timeZone: string): ClockChange[] {
   return found;
 }
 
-const cronOf = (time: number) => {
+const toDailyCron = (time: number) => {
   const at = new Date(time);
   return `${at.getUTCMinutes()} ${at.getUTCHours()} * * *`;
 };
-const iso = (at: number) => new Date(at).toISOString();
+const formatIso = (at: number) => new Date(at).toISOString();
 
 /** When the clock first shows a time or a later one, found by checking every 15 minutes. */
 function findFirstMoment(time: number, { timeZone, at }: ClockChange): number {
@@ -69,10 +69,14 @@ function listFailures(change: ClockChange): string[] {
     return days.flatMap((expected, index) => {
       const next = days[index + 1] ?? expected + QUARTER_MS;
       const probes = [expected, expected + 1, (expected + next) / 2, next - 1, Math.min(at, next - 1)];
-      const wrong = probes
+      const wrongProbes = probes
         .filter((probe) => probe >= expected)
-        .filter((now) => findLastScheduledTime(cronOf(time), timeZone, new Date(now)).getTime() !== expected);
-      return wrong.map((now) => `${timeZone} ${cronOf(time)} at ${iso(now)} is not ${iso(expected)}`);
+        .filter(
+          (now) => findLastScheduledTime(toDailyCron(time), timeZone, new Date(now)).getTime() !== expected,
+        );
+      return wrongProbes.map(
+        (now) => `${timeZone} ${toDailyCron(time)} at ${formatIso(now)} is not ${formatIso(expected)}`,
+      );
     });
   });
 }
@@ -104,7 +108,7 @@ test.each([
   ['* * * * *', 'Europe/Berlin', '2027-10-31T01:30:00Z', '2027-10-31T00:59:00Z'],
   ['0 9 * * *', 'Europe/Berlin', '2027-03-01T07:59:59.999Z', '2027-02-28T08:00:00Z'],
   ['0 9 * * *', 'Europe/Berlin', '2027-03-01T08:00:00Z', '2027-03-01T08:00:00Z'],
-])('the last time of “%s” in %s before %s', (cron, timeZone, now, expected) => {
+])('the last scheduled time of “%s” in %s is found at %s', (cron, timeZone, now, expected) => {
   expect(findLastScheduledTime(cron, timeZone, new Date(now)).toISOString()).toBe(
     new Date(expected).toISOString(),
   );
@@ -113,7 +117,7 @@ test.each([
 test('each day of a year has one scheduled time', () => {
   for (const timeZone of ['America/Havana', 'Australia/Lord_Howe']) {
     const days = new Map<string, Set<number>>();
-    for (let at = FROM; at < FROM + 365 * DAY_MS; at += 60 * MINUTE_MS) {
+    for (let at = FIRST_DAY; at < FIRST_DAY + 365 * DAY_MS; at += 60 * MINUTE_MS) {
       const last = findLastScheduledTime('30 2 * * *', timeZone, new Date(at));
       const day = formatCalendarDay(last, timeZone);
       days.set(day, (days.get(day) ?? new Set()).add(last.getTime()));

@@ -25,21 +25,21 @@ const known: WatchedDomain = {
   lapse: { reason: 'old', requestedBy: 'U0CAROL', confirmed: undefined },
 };
 
-function outcomeOf(
+function updateAfterSuccess(
   task: OrderTaskName,
   before: WatchedDomain | undefined,
   input: unknown = { period: 2 },
   context = 4,
 ) {
   const order = newOrder(['cafe.rest'], { id: 'order-1', task, input, account: { ...account, context } });
-  return buildWatchListChange(order, item, before, NOW)?.after;
+  return buildWatchListChange(order, item, before, NOW)?.updatedDomain;
 }
 
 describe('the watch list after a success', () => {
   test('of a renewal has an estimated new expiry, and no reminders until then', () => {
-    expect(outcomeOf('renew', known)).toMatchObject({
+    expect(updateAfterSuccess('renew', known)).toMatchObject({
       expiry: { at: new Date('2029-06-20T12:00:00Z'), source: 'order' },
-      renewed: { until: new Date('2029-06-20T12:00:00Z'), at: NOW },
+      unpublishedRenewal: { until: new Date('2029-06-20T12:00:00Z'), at: NOW },
       registeredBy: 'U0ALICE',
       snooze: undefined,
       lapse: undefined,
@@ -63,9 +63,9 @@ describe('the watch list after a success', () => {
 
   test('of a renewal of an unwatched name has the earliest possible expiry', () => {
     const until = new Date(Date.parse('2029-06-14T12:00:00Z') - 45 * DAY_MS);
-    expect(outcomeOf('renew', undefined)).toMatchObject({
+    expect(updateAfterSuccess('renew', undefined)).toMatchObject({
       expiry: { at: until, source: 'order' },
-      renewed: { until },
+      unpublishedRenewal: { until },
     });
   });
 
@@ -85,16 +85,16 @@ describe('the watch list after a success', () => {
         account,
         input: { period: years },
       });
-      return buildWatchListChange(order, { ...item, sentAt }, before, NOW)?.after;
+      return buildWatchListChange(order, { ...item, sentAt }, before, NOW)?.updatedDomain;
     };
 
     test('adds its years once', () => {
-      const looked = lookUp('2029-06-20T12:00:00Z', new Date('2027-06-14T11:59:59Z'));
-      expect(renew(looked)).toMatchObject({ expiry: looked.expiry, renewed: undefined });
-      const again = lookUp('2029-06-20T12:00:00Z', new Date('2027-06-14T12:30:00Z'), looked);
-      expect(renew(again), 'after another lookup').toMatchObject({
-        expiry: looked.expiry,
-        renewed: undefined,
+      const lookedUp = lookUp('2029-06-20T12:00:00Z', new Date('2027-06-14T11:59:59Z'));
+      expect(renew(lookedUp)).toMatchObject({ expiry: lookedUp.expiry, unpublishedRenewal: undefined });
+      const lookedUpAgain = lookUp('2029-06-20T12:00:00Z', new Date('2027-06-14T12:30:00Z'), lookedUp);
+      expect(renew(lookedUpAgain), 'after another lookup').toMatchObject({
+        expiry: lookedUp.expiry,
+        unpublishedRenewal: undefined,
       });
     });
 
@@ -103,40 +103,57 @@ describe('the watch list after a success', () => {
       ['the former date', lookUp('2027-06-20T12:00:00Z', NOW)],
       ['a renewal of days before', lookUp('2029-06-20T12:00:00Z', new Date('2027-06-10T12:00:00Z'))],
       ['fewer years', lookUp('2028-06-20T12:00:00Z', NOW)],
-    ])('adds them if the registry has shown %s', (_what, before) => {
+    ])('adds its years if the registry has shown %s', (_what, before) => {
       const until = before.expiry && addYears(before.expiry.at, 2);
-      expect(renew(before)).toMatchObject({ expiry: { at: until, source: 'order' }, renewed: { until } });
+      expect(renew(before)).toMatchObject({
+        expiry: { at: until, source: 'order' },
+        unpublishedRenewal: { until },
+      });
     });
 
-    test('adds those of a second renewal that isn’t shown yet', () => {
+    test('adds the years of a second renewal that isn’t shown yet', () => {
       const first = lookUp('2029-06-20T12:00:00Z', new Date('2027-06-14T11:59:40Z'));
       expect(renew(first, 1)?.expiry?.at).toEqual(new Date('2030-06-20T12:00:00Z'));
     });
   });
 
   test('of a registration has the name for a year, whatever was known before', () => {
-    const fresh = { expiry: { at: new Date('2028-06-14T12:00:00Z'), source: 'order' }, deletedAt: undefined };
-    expect(outcomeOf('create', undefined, {})).toMatchObject({ ...fresh, addedBy: 'U0ALICE' });
-    expect(outcomeOf('create', { ...known, deletedAt: NOW }, {})).toMatchObject(fresh);
+    const registeredForOneYear = {
+      expiry: { at: new Date('2028-06-14T12:00:00Z'), source: 'order' },
+      deletedAt: undefined,
+    };
+    expect(updateAfterSuccess('create', undefined, {})).toMatchObject({
+      ...registeredForOneYear,
+      addedBy: 'U0ALICE',
+    });
+    expect(updateAfterSuccess('create', { ...known, deletedAt: NOW }, {})).toMatchObject(
+      registeredForOneYear,
+    );
   });
 
   test('of a transfer keeps the registry’s date, because the transfer may still be refused', () => {
-    expect(outcomeOf('transfer', known, {})?.expiry).toEqual(known.expiry);
-    expect(outcomeOf('transfer', undefined, {})?.expiry?.source).toBe('order');
-    expect(outcomeOf('transfer', undefined, {})?.renewed).toBeUndefined();
+    expect(updateAfterSuccess('transfer', known, {})?.expiry).toEqual(known.expiry);
+    expect(updateAfterSuccess('transfer', undefined, {})?.expiry?.source).toBe('order');
+    expect(updateAfterSuccess('transfer', undefined, {})?.unpublishedRenewal).toBeUndefined();
   });
 
   test('of a deletion or restore changes only watched names', () => {
-    expect(outcomeOf('delete', known, {})).toMatchObject({ deletedAt: NOW });
-    expect(outcomeOf('restore', { ...known, deletedAt: NOW }, {}), 'only accepted').toMatchObject({
+    expect(updateAfterSuccess('delete', known, {})).toMatchObject({ deletedAt: NOW });
+    expect(
+      updateAfterSuccess('restore', { ...known, deletedAt: NOW }, {}),
+      'restore is pending',
+    ).toMatchObject({
       deletedAt: NOW,
     });
-    expect([outcomeOf('delete', undefined), outcomeOf('restore', undefined)]).toEqual([undefined, undefined]);
+    expect([updateAfterSuccess('delete', undefined), updateAfterSuccess('restore', undefined)]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   test('in the demo context doesn’t change, because its names are separate', () => {
-    expect(outcomeOf('renew', known, { period: 1 }, 1)).toBeUndefined();
-    expect(outcomeOf('create', undefined, {}, 1)).toBeUndefined();
+    expect(updateAfterSuccess('renew', known, { period: 1 }, 1)).toBeUndefined();
+    expect(updateAfterSuccess('create', undefined, {}, 1)).toBeUndefined();
   });
 });
 
@@ -211,7 +228,7 @@ describe('on the real store', () => {
     });
   });
 
-  /** The number of connections to this database that wait for another one's lock. */
+  /** Counts the connections to this database that wait for another one's lock. */
   async function countLockWaits(): Promise<unknown> {
     const rows = await rig.database.prisma.$queryRaw<{ count: number }[]>`
       SELECT count(*)::int FROM pg_stat_activity
@@ -226,15 +243,15 @@ describe('on the real store', () => {
     const record = await records.find('cafe.rest');
     if (record === undefined) throw new Error('the name has no record');
     const renewed = registrationUntil(new Date('2028-06-20T12:00:00Z'));
-    const after = {
+    const updatedRecord = {
       ...record,
       ...updateDatesAfterLookup(record, createRegistryLookup('cafe.rest', NOW, renewed)),
     };
-    expect(await records.save(record, { after, observations: [], incident: undefined })).toBe(true);
+    expect(await records.save(record, { updatedRecord, observations: [], incident: undefined })).toBe(true);
     await updateWatchList(buildContext(), order, 1);
     expect(await rig.store.find('cafe.rest')).toMatchObject({
       expiry: { at: new Date('2028-06-20T12:00:00Z'), source: 'rdap' },
-      renewed: undefined,
+      unpublishedRenewal: undefined,
     });
   });
 
@@ -249,24 +266,24 @@ describe('on the real store', () => {
     });
     expect(await attempt).toBe('cafe.rest');
     expect(await rig.store.find('cafe.rest')).toMatchObject({ addedBy: 'U0CAROL', registeredBy: 'U0ALICE' });
-    expect(await updateWatchList(deps, order, 1), 'once').toBeUndefined();
+    expect(await updateWatchList(deps, order, 1), 'applied once').toBeUndefined();
   });
 
   test('a renewal stops the reminders of its name at once, and they start over for the next expiry', async () => {
-    await rig.digest();
+    await rig.runDigest();
     await rig.watch('cafe.rest', 8);
-    rig.nextMorning();
-    await rig.digest();
+    rig.advanceToNextMorning();
+    await rig.runDigest();
     const order = await createSucceededOrder('order3');
     await updateWatchList(namesContextWith({ watchList: rig.store, now: () => rig.now }), order, 1);
     for (let day = 0; day < 10; day += 1) {
-      rig.nextMorning();
-      await rig.digest();
+      rig.advanceToNextMorning();
+      await rig.runDigest();
     }
-    expect(rig.poster.said.map(({ threshold }) => threshold)).toEqual([7]);
+    expect(rig.poster.postedReminders.map(({ threshold }) => threshold)).toEqual([7]);
     rig.now = new Date('2028-04-22T12:00:00Z');
-    rig.nextMorning();
-    await rig.digest();
-    expect(rig.poster.said.map(({ threshold }) => threshold)).toEqual([7, 60]);
+    rig.advanceToNextMorning();
+    await rig.runDigest();
+    expect(rig.poster.postedReminders.map(({ threshold }) => threshold)).toEqual([7, 60]);
   });
 });

@@ -6,7 +6,7 @@ import { confirmLapse, importNames, requestLapse, snoozeName, watchName } from '
 import { DAY_MS, Rig } from './rig.ts';
 
 let rig: Rig;
-/** The expiry in the registry; undefined: no such name. */
+/** The expiry that the registry shows; undefined if the registry has no such name. */
 let registryExpiry: Date | undefined;
 
 beforeAll(async () => {
@@ -28,11 +28,14 @@ function deps() {
 }
 
 async function lookUp(name: string): Promise<void> {
-  const end = registryExpiry;
-  if (end === undefined) return;
+  const expiresAt = registryExpiry;
+  if (expiresAt === undefined) return;
   const known = await rig.store.find(name);
   if (known === undefined) return;
-  const dates = updateDatesAfterLookup(known, createRegistryLookup(name, rig.now, registrationUntil(end)));
+  const dates = updateDatesAfterLookup(
+    known,
+    createRegistryLookup(name, rig.now, registrationUntil(expiresAt)),
+  );
   expect(await rig.store.change(known, { ...known, ...dates })).toBe(true);
 }
 
@@ -80,7 +83,7 @@ describe('an import', () => {
   test('reports accepted and rejected names, and keeps better dates', async () => {
     await rig.watch('registry.rest', 20);
     await rig.watch('mine.rest', 20, {
-      expiry: { at: new Date('2027-07-01T00:00:00Z'), source: 'person', by: 'U0ALICE' },
+      expiry: { at: new Date('2027-07-01T00:00:00Z'), source: 'person', enteredBy: 'U0ALICE' },
     });
     const text =
       'new.rest\ndated.rest, 2027-12-24\nregistry.rest, 2030-01-01\nmine.rest 2027-08-01\nnew.rest\nno name!';
@@ -88,7 +91,7 @@ describe('an import', () => {
     const summary = await importNames(deps(), text, 'U0ALICE', async (done, total) => {
       progress.push(`${done}/${total}`);
     });
-    expect(summary).toMatchObject({ added: 2, dated: 1, kept: 1, duplicates: 1 });
+    expect(summary).toMatchObject({ addedCount: 2, datedCount: 1, unchangedCount: 1, duplicateCount: 1 });
     expect(summary.rejected.map(({ line }) => line)).toEqual([6]);
     expect(progress).toEqual(['4/4']);
     expect((await rig.store.find('registry.rest'))?.expiry?.source).toBe('rdap');
@@ -103,7 +106,7 @@ describe('an import', () => {
     const summary = await importNames(deps(), lines.join('\n'), 'U0ALICE', async (done) => {
       progress.push(done);
     });
-    expect(summary).toMatchObject({ added: 10_000, rejected: [] });
+    expect(summary).toMatchObject({ addedCount: 10_000, rejected: [] });
     expect(progress).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((thousands) => thousands * 1_000));
     expect(await rig.database.prisma.domain.count()).toBe(10_000);
   });
@@ -147,15 +150,15 @@ describe('letting a name lapse', () => {
 });
 
 test('a better date for the same expiry repeats no reminder', async () => {
-  await rig.digest();
+  await rig.runDigest();
   await rig.watch('cafe.rest', 8, { expiry: { at: new Date('2027-06-22T00:00:00Z'), source: 'person' } });
-  rig.nextMorning();
-  await rig.digest();
+  rig.advanceToNextMorning();
+  await rig.runDigest();
   registryExpiry = new Date('2027-06-23T10:00:00Z');
   await watchName(deps(), lookUp, 'cafe.rest', undefined, 'U0ALICE');
-  rig.nextMorning();
-  await rig.digest();
-  expect(rig.poster.said.map(({ threshold }) => threshold)).toEqual([7]);
+  rig.advanceToNextMorning();
+  await rig.runDigest();
+  expect(rig.poster.postedReminders.map(({ threshold }) => threshold)).toEqual([7]);
 });
 
 test('a change based on an older state is refused', async () => {

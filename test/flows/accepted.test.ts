@@ -1,8 +1,8 @@
-import { SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
+import { SANDBOX_TRANSFERABLE_DOMAIN } from '@domain-steward/sandbox-service';
 import { expect, test } from 'vitest';
 import { openForm, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
-import { approveRequested, requestByCommand, waitForOrder } from '../support/orders.ts';
-import { confirmByName, DELEGATION } from '../support/people.ts';
+import { requestAndApprove, requestByCommand, waitForOrder } from '../support/orders.ts';
+import { CONTACTS_AND_NAMESERVERS, confirmByName } from '../support/people.ts';
 
 /* The service first accepts a manual or slow task; it is done once the registry shows it. */
 
@@ -20,7 +20,7 @@ const formatDate = (at: number) =>
 test('a restore is accepted, and its thread reports when the registry shows it', async () => {
   // The registry shows nothing yet.
   t.service.faults.set({ kind: 'rdap_not_found', match: { name: 'gone.rest' } });
-  const order = await approveRequested(
+  const order = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, '/domain restore gone.rest'),
   );
@@ -55,10 +55,12 @@ test('a restore is accepted, and its thread reports when the registry shows it',
 });
 
 test('a transfer is accepted, and its reply has the completion date', async () => {
-  const view = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
-  const order = await approveRequested(
+  const view = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFERABLE_DOMAIN.name}`);
+  const order = await requestAndApprove(
     t.bob,
-    waitForOrder(t.workspace, () => t.alice.submit(view, { auth: SANDBOX_TRANSFER.authCode, ...DELEGATION })),
+    waitForOrder(t.workspace, () =>
+      t.alice.submit(view, { auth: SANDBOX_TRANSFERABLE_DOMAIN.authCode, ...CONTACTS_AND_NAMESERVERS }),
+    ),
   );
   const reply = textOf(await order.waitForResult('SUCCEEDED'));
   expect(reply).toContain(`completes by *${formatDate(Date.now() + 5 * DAY_MS)}*`);
@@ -87,7 +89,7 @@ test('an owner change is accepted, and its reply has the end of the transfer loc
 });
 
 test('a completed task isn’t reported as accepted', async () => {
-  const order = await approveRequested(
+  const order = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, '/domain renew tavern.rest'),
   );
@@ -96,16 +98,16 @@ test('a completed task isn’t reported as accepted', async () => {
 
 test('a restore that the registry doesn’t show is reported while the name can still be saved', async () => {
   const addDeletedName = () => {
-    const deletedAt = t.service.clock.registry() - 2 * DAY_MS;
+    const deletedAt = t.service.clock.registryTime() - 2 * DAY_MS;
     t.service.state.addDomain({ name: 'lost.rest', context: 4, deletedAt });
   };
   addDeletedName();
-  const order = await approveRequested(
+  const order = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, '/domain restore lost.rest'),
   );
   await order.waitForResult('SUCCEEDED');
-  // The restore was never carried out.
+  // Simulates that the restore was never carried out.
   addDeletedName();
   await t.demo.moveTime(3 * DAY_MS + 3_600_000);
   await until('a reply about the missing restore', async () => {

@@ -1,10 +1,16 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { actAndReadReply, actUntilOpened, buttonsOf, textOf, useTestDemo } from '../support/demo.ts';
+import {
+  buttonsOf,
+  performAndReadReply,
+  performAndWaitForView,
+  textOf,
+  useTestDemo,
+} from '../support/demo.ts';
 import { requestByCommand, requestsOf, type VisibleOrder } from '../support/orders.ts';
 
-/* Denying an order, and an order that expires. */
+/* Denied and expired orders. */
 
 const t = useTestDemo();
 let database: Database;
@@ -13,11 +19,11 @@ beforeAll(() => (database = openDatabase({ url: t.databaseUrl })));
 afterEach(async () => {
   await database.prisma.setting.deleteMany();
   t.workspace.faults.clear();
-  await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
+  await t.workspace.setUsergroupMembers('S0APPROVERS', ['U0CAROL']);
 });
 afterAll(() => database.close());
 
-/** Saves settings like `/domain settings`. */
+/** Saves settings as `/domain settings` does. */
 async function saveSettings(entries: Readonly<Record<string, string>>): Promise<void> {
   for (const [key, value] of Object.entries(entries)) {
     const saved = { value, updatedBy: 'U0ADA', updatedAt: new Date() };
@@ -25,7 +31,8 @@ async function saveSettings(entries: Readonly<Record<string, string>>): Promise<
   }
 }
 
-const replyAfter = (person: Actor, act: () => Promise<unknown>) => actAndReadReply(t.workspace, person, act);
+const actAndReadReplyOf = (person: Actor, act: () => Promise<unknown>) =>
+  performAndReadReply(t.workspace, person, act);
 
 function expectNothingSent(order: VisibleOrder): void {
   expect(requestsOf(t.service, order), `order ${order.id} was sent to the service`).toEqual([]);
@@ -34,10 +41,10 @@ function expectNothingSent(order: VisibleOrder): void {
 describe('denying', () => {
   test('asks for a reason and shows it in the thread', async () => {
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew catering.rest');
-    expect(await replyAfter(t.alice, () => t.alice.click(order.card, 'order_deny'))).toMatch(
+    expect(await actAndReadReplyOf(t.alice, () => t.alice.click(order.card, 'order_deny'))).toMatch(
       /only approvers/i,
     );
-    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
+    const form = await performAndWaitForView(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
     expect(form.callback_id).toBe('deny');
     expect(await t.bob.submit(form, { reason: 'We let it <!channel> go' })).toEqual({ outcome: 'closed' });
     const reply = await order.waitForResult('DENIED');
@@ -49,8 +56,8 @@ describe('denying', () => {
   });
 });
 
-describe('expiring', () => {
-  test('an expired order is closed within 5 s', async () => {
+describe('an order that expires', () => {
+  test('is closed within 5 s, and its name can be requested again', async () => {
     await saveSettings({ approval_ttl: '1s' });
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew cocktail.rest');
     const expired = await order.waitForResult('EXPIRED', 6_000);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { actAndReadReply, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
-import { approveRequested, requestByCommand, type VisibleOrder } from '../support/orders.ts';
+import { performAndReadReply, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
+import { requestAndApprove, requestByCommand, type VisibleOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 const t = useTestDemo({
   settings: { APPROVALS_REQUIRED: '2', APPROVAL_REMIND_AFTER: '1h', APPROVERS: 'U0BOB,U0ADA,S0APPROVERS' },
 });
 
-function waitForThread(order: VisibleOrder, text: string): Promise<string> {
+function waitForReply(order: VisibleOrder, text: string): Promise<string> {
   return t.workspace.waitFor(
     () =>
       order
@@ -18,7 +18,7 @@ function waitForThread(order: VisibleOrder, text: string): Promise<string> {
   );
 }
 
-function waitForCard(order: VisibleOrder, text: string): Promise<string> {
+function waitForCardText(order: VisibleOrder, text: string): Promise<string> {
   return t.workspace.waitFor(() => [textOf(order.card)].find((card) => card.includes(text)), {
     what: `the card of ${order.id} to show “${text}”`,
   });
@@ -73,48 +73,48 @@ describe('the card', () => {
     await giveReason(t.workspace, t.bob, order.card, 'order_deny', '<!channel> no <@U0DAVE>');
     await order.waitForResult('DENIED');
     const expected = ['U0ALICE', 'U0BOB', 'U0ADA', 'S0APPROVERS'];
-    const pinged = order.messages().flatMap(({ notifies }) => notifies);
-    expect(pinged.filter((id) => !expected.includes(id))).toEqual([]);
+    const notifiedIds = order.messages().flatMap(({ notifies }) => notifies);
+    expect(notifiedIds.filter((id) => !expected.includes(id))).toEqual([]);
     expect(textOf(order.card)).toContain('“&lt;!channel&gt; no &lt;@U0DAVE&gt;”');
   });
 });
 
 describe('an order that needs two approvals', () => {
   it('drops the approval of a person who is no longer an approver', async () => {
-    const order = await approveRequested(
+    const order = await requestAndApprove(
       t.carol,
       requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest'),
     );
-    expect(await waitForThread(order, 'approved')).toContain('1 more approval is needed');
-    await waitForCard(order, '1 of 2 approvals (<@U0CAROL>)');
-    const twice = await actAndReadReply(t.workspace, t.carol, () =>
+    expect(await waitForReply(order, 'approved')).toContain('1 more approval is needed');
+    await waitForCardText(order, '1 of 2 approvals (<@U0CAROL>)');
+    const secondClickReply = await performAndReadReply(t.workspace, t.carol, () =>
       t.carol.click(order.card, 'order_approve'),
     );
-    expect(twice).toContain('It needs another approver');
+    expect(secondClickReply).toContain('It needs another approver');
 
-    await t.workspace.setUsergroup('S0APPROVERS', []);
+    await t.workspace.setUsergroupMembers('S0APPROVERS', []);
     await t.bob.click(order.card, 'order_approve');
-    await waitForThread(order, '<@U0CAROL>’s approval no longer counts');
-    await waitForCard(order, '1 of 2 approvals (<@U0BOB>) · <@U0CAROL>’s approval no longer counts');
+    await waitForReply(order, '<@U0CAROL>’s approval no longer counts');
+    await waitForCardText(order, '1 of 2 approvals (<@U0BOB>) · <@U0CAROL>’s approval no longer counts');
     expect(order.state).toBe('PENDING');
     expect(t.service.requests.filter(({ ctid }) => ctid === order.id)).toEqual([]);
-    const refused = await actAndReadReply(t.workspace, t.carol, () =>
+    const refusal = await performAndReadReply(t.workspace, t.carol, () =>
       t.carol.click(order.card, 'order_approve'),
     );
-    expect(refused).toContain('Only approvers can approve orders. The card lists them.');
+    expect(refusal).toContain('Only approvers can approve orders. The card lists them.');
 
     await t.ada.click(order.card, 'order_approve');
     await order.waitForResult('SUCCEEDED');
-    await t.workspace.setUsergroup('S0APPROVERS', ['U0CAROL']);
+    await t.workspace.setUsergroupMembers('S0APPROVERS', ['U0CAROL']);
   });
 
-  it('is reminded of once, to all its approvers', async () => {
+  it('sends one reminder to all its approvers', async () => {
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
     await t.demo.moveTime(61 * 60_000);
-    await waitForThread(order, 'still waiting for approval');
+    await waitForReply(order, 'still waiting for approval');
     await t.demo.moveTime(61 * 60_000);
-    const nudges = order.replies().filter((reply) => textOf(reply).includes('still waiting'));
-    expect(nudges.map(({ notifies }) => notifies)).toEqual([['U0BOB', 'U0ADA', 'S0APPROVERS']]);
+    const reminders = order.replies().filter((reply) => textOf(reply).includes('still waiting'));
+    expect(reminders.map(({ notifies }) => notifies)).toEqual([['U0BOB', 'U0ADA', 'S0APPROVERS']]);
     await t.alice.click(order.card, 'order_cancel');
     await order.waitForResult('CANCELLED');
   });

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { useTestDemo } from '../support/demo.ts';
 import { downloadAuditLog } from '../support/people.ts';
-import { type Generated, recordDay } from '../support/recorded-day.ts';
+import { type GeneratedValues, recordDay } from '../support/recorded-day.ts';
 
 /*
  * The audit file of a day with every kind of event matches the recorded one. Lines are sorted, because versions have
@@ -11,7 +11,7 @@ import { type Generated, recordDay } from '../support/recorded-day.ts';
 
 const FIXTURE = new URL('../fixtures/audit-run.csv', import.meta.url);
 
-let generated: Generated = new Map();
+let generated: GeneratedValues = new Map();
 const t = useTestDemo({
   databaseUrl: async (url) => {
     generated = await recordDay(url);
@@ -21,8 +21,8 @@ const t = useTestDemo({
 
 test('the audit file of a recorded day is unchanged', async () => {
   const { csv } = await downloadAuditLog(t.workspace, '/domain audit 2026-03-01 2026-03-31');
-  const named = [...generated].reduce((text, [value, name]) => text.replaceAll(value, name), csv);
-  const [head, ...lines] = named.replace('\ufeff', '').trimEnd().split('\r\n');
-  const actual = [head, ...lines.sort()].join('\n');
+  const csvWithNames = [...generated].reduce((text, [value, name]) => text.replaceAll(value, name), csv);
+  const [header, ...lines] = csvWithNames.replace('\ufeff', '').trimEnd().split('\r\n');
+  const actual = [header, ...lines.sort()].join('\n');
   expect(`${actual}\n`).toBe(await readFile(FIXTURE, 'utf8'));
 });

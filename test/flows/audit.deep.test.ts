@@ -6,71 +6,74 @@ import { requestByCommand, waitForOrder } from '../support/orders.ts';
 import { downloadAuditLog, giveReason } from '../support/people.ts';
 
 const PASSWORD = 'never-shown-9431';
-const AUTH = 'Auth-Code-77aa';
+const AUTH_CODE = 'Auth-Code-77aa';
 
 const t = useTestDemo();
 let csv: string;
 let rows: Record<string, string>[];
 
 beforeAll(async () => {
-  const renewed = await requestByCommand(
+  const renewal = await requestByCommand(
     t.workspace,
     t.alice,
     '/domain renew cafe.rest 2 -- =HYPERLINK("http://evil","x"), "quoted"',
   );
-  await t.bob.click(renewed.card, 'order_approve');
-  await renewed.waitForResult('SUCCEEDED');
+  await t.bob.click(renewal.card, 'order_approve');
+  await renewal.waitForResult('SUCCEEDED');
 
-  const denied = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest -- twice');
-  await giveReason(t.workspace, t.bob, denied.card, 'order_deny', '@too expensive\nthis year');
-  await denied.waitForResult('DENIED');
+  const deniedRenewal = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest -- twice');
+  await giveReason(t.workspace, t.bob, deniedRenewal.card, 'order_deny', '@too expensive\nthis year');
+  await deniedRenewal.waitForResult('DENIED');
 
-  const transfer = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
-  const transferred = await waitForOrder(t.workspace, () =>
-    t.alice.submit(transfer, {
-      auth: AUTH,
+  const transferForm = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
+  const transferOrder = await waitForOrder(t.workspace, () =>
+    t.alice.submit(transferForm, {
+      auth: AUTH_CODE,
       ownerc: '11',
       adminc: '11',
       techc: '11',
       nameServers: 'ns1.example.net\nns2.example.net',
     }),
   );
-  await t.bob.click(transferred.card, 'order_approve');
-  await t.workspace.waitFor(() => (['SUCCEEDED', 'FAILED'].includes(transferred.state) ? true : undefined), {
-    what: 'the end of the transfer',
-  });
+  await t.bob.click(transferOrder.card, 'order_approve');
+  await t.workspace.waitFor(
+    () => (['SUCCEEDED', 'FAILED'].includes(transferOrder.state) ? true : undefined),
+    {
+      what: 'the end of the transfer',
+    },
+  );
 
-  const user = await openForm(t.workspace, t.alice, '/domain user');
-  const created = await waitForOrder(t.workspace, () =>
-    t.alice.submit(user, {
+  const userForm = await openForm(t.workspace, t.alice, '/domain user');
+  const userOrder = await waitForOrder(t.workspace, () =>
+    t.alice.submit(userForm, {
       user: 'carl',
       context: '4',
       defaultEmail: 'carl@example.com',
       password: PASSWORD,
     }),
   );
-  await created.waitForResult('SUCCEEDED');
+  await userOrder.waitForResult('SUCCEEDED');
   await readCommandReply(t.workspace, t.alice, '/domain watch tea.example 2030-03-01');
   await readCommandReply(t.workspace, t.bob, '/domain unwatch tea.example');
-  csv = await download('/domain audit');
+  csv = await downloadCsv('/domain audit');
   rows = parseCsv(csv);
 });
 
-async function download(text: string): Promise<string> {
+async function downloadCsv(text: string): Promise<string> {
   const { name, csv } = await downloadAuditLog(t.workspace, text);
   expect(name).toMatch(/^domain-steward-audit-\d{4}-\d\d-\d\d-to-\d{4}-\d\d-\d\d\.csv$/);
   return csv;
 }
 
-/** Parses RFC 4180. */
+/** Parses CSV as RFC 4180 defines it. */
 function parseCsv(text: string): Record<string, string>[] {
   const lines: string[][] = [[]];
-  for (const [, quoted, bare, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
-    lines.at(-1)?.push(quoted?.replaceAll('""', '"') ?? bare ?? '');
+  for (const [, quoted, unquoted, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
+    lines.at(-1)?.push(quoted?.replaceAll('""', '"') ?? unquoted ?? '');
     if (end === '\r\n') lines.push([]);
   }
-  const [head = [], ...body] = lines.filter((line) => line.length > 1);
-  return body.map((line) => Object.fromEntries(head.map((name, index) => [name, line[index] ?? ''])));
+  const [header = [], ...body] = lines.filter((line) => line.length > 1);
+  return body.map((line) => Object.fromEntries(header.map((name, index) => [name, line[index] ?? ''])));
 }
 
 function findRow(event: string, task: string): Record<string, string> {
@@ -79,7 +82,7 @@ function findRow(event: string, task: string): Record<string, string> {
   return found;
 }
 
-it('shows the requester, the deciders, the request and the response', () => {
+it('the audit log shows the requester, the deciders, the request and the response', () => {
   const requested = findRow('requested', 'renew');
   expect(requested).toMatchObject({
     asked_by: 'Alice (U0ALICE)',
@@ -106,7 +109,7 @@ it('shows the requester, the deciders, the request and the response', () => {
   });
 });
 
-it('shows who watched a name and who unwatched it, although it is no longer on the list', () => {
+it('the audit log shows who watched a name and who unwatched it', () => {
   expect(findRow('name_watched', 'watch')).toMatchObject({
     by: 'Alice (U0ALICE)',
     names: 'tea.example',
@@ -115,16 +118,16 @@ it('shows who watched a name and who unwatched it, although it is no longer on t
   expect(findRow('name_unwatched', 'unwatch')).toMatchObject({ by: 'Bob (U0BOB)', names: 'tea.example' });
 });
 
-it('contains no secrets', () => {
+it('the audit log contains no secrets', () => {
   expect(JSON.parse(findRow('requested', 'transfer')['sent'] ?? '')).toMatchObject({ auth: '[secret]' });
   expect(JSON.parse(findRow('requested', 'user')['sent'] ?? '')).toMatchObject({
     user: 'carl',
     password: '[secret]',
   });
-  for (const secret of [AUTH, PASSWORD, 'alice-sandbox-password']) expect(csv).not.toContain(secret);
+  for (const secret of [AUTH_CODE, PASSWORD, 'alice-sandbox-password']) expect(csv).not.toContain(secret);
 });
 
-it('is UTF-8 with a byte order mark, and no cell is a formula', () => {
+it('the audit log is UTF-8 with a byte order mark, and no cell is a formula', () => {
   expect(csv.startsWith('\ufefftime_utc,')).toBe(true);
   expect(csv.endsWith('\r\n')).toBe(true);
   expect(findRow('requested', 'renew')['reason']).toBe('\'=HYPERLINK("http://evil","x"), "quoted"');
@@ -132,13 +135,13 @@ it('is UTF-8 with a byte order mark, and no cell is a formula', () => {
   expect(formulas).toEqual([]);
 });
 
-it('accepts a range of days, including the last one', async () => {
+it('the command accepts a range of days, including the last one', async () => {
   const today = new Date().toISOString().slice(0, 10);
-  expect(parseCsv(await download(`/domain audit ${today} ${today}`)).length).toBeGreaterThanOrEqual(
+  expect(parseCsv(await downloadCsv(`/domain audit ${today} ${today}`)).length).toBeGreaterThanOrEqual(
     rows.length,
   );
-  const none = await readCommandReply(t.workspace, t.ada, '/domain audit 2020-01-01 2020-01-31');
-  expect(none).toContain('The audit log has no events from 2020-01-01 to 2020-01-31');
+  const reply = await readCommandReply(t.workspace, t.ada, '/domain audit 2020-01-01 2020-01-31');
+  expect(reply).toContain('The audit log has no events from 2020-01-01 to 2020-01-31');
 });
 
 it.each([
@@ -147,19 +150,19 @@ it.each([
   ['2026-02-30', 'isn’t a date'],
   ['2026-03-01 2026-02-01', 'Enter the earlier day first'],
   ['2026-01-01 2026-02-01 2026-03-01', 'more than two dates'],
-])('rejects the range “%s” with a reason', async (words, why) => {
+])('the command rejects the range “%s” with a reason', async (words, reason) => {
   const reply = await readCommandReply(t.workspace, t.ada, `/domain audit ${words}`);
-  expect(reply).toContain(why);
+  expect(reply).toContain(reason);
 });
 
-it('leaves no file on disk when Slack refuses the upload', async () => {
+it('the command leaves no file on disk when Slack refuses the upload', async () => {
   t.workspace.faults.set({ method: 'files.completeUploadExternal', kind: 'error', code: 'internal_error' });
   const reply = await readCommandReply(t.workspace, t.ada, '/domain audit');
   expect(reply).toContain('I can’t send you the file. Slack refused this (internal_error).');
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('domain-steward-audit-'))).toEqual([]);
 });
 
-it('shows progress when it takes longer, and reports when the file is sent', async () => {
+it('the command shows progress if it takes long, and reports when the file is sent', async () => {
   t.workspace.faults.clear();
   const replies: string[] = [];
   const before = t.ada.ephemerals(DOMAINS).length;
@@ -170,7 +173,7 @@ it('shows progress when it takes longer, and reports when the file is sent', asy
       replies.splice(0, replies.length, ...t.ada.ephemerals(DOMAINS).slice(before).map(textOf));
       return replies.find((text) => text.includes('as a direct message'));
     },
-    { what: 'the end of the audit log' },
+    { what: 'the reply that the file is sent' },
   );
   expect(replies).toEqual([
     expect.stringMatching(/^The audit log is ready with \d+ lines\. I’m uploading it to Slack\./),
@@ -178,7 +181,7 @@ it('shows progress when it takes longer, and reports when the file is sent', asy
   ]);
 });
 
-it('names the missing scope, but no order details, if the app can’t upload', async () => {
+it('the command reports a missing permission without order details if the app can’t upload', async () => {
   t.workspace.faults.clear();
   t.workspace.faults.set({ method: 'files.getUploadURLExternal', kind: 'error', code: 'missing_scope' });
   const reply = await readCommandReply(t.workspace, t.ada, '/domain audit');

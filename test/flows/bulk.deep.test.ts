@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import {
-  actAndReadReply,
   DOMAINS,
   openForm,
+  performAndReadReply,
   readCommandReply,
   textOf,
   useTestDemo,
 } from '../support/demo.ts';
-import { chargesFor, orderOf, requestByCommand, waitForOrder } from '../support/orders.ts';
-import { clickAs } from '../support/people.ts';
+import { countChargesFor, orderOf, requestByCommand, waitForOrder } from '../support/orders.ts';
+import { forgeClick } from '../support/people.ts';
 
 /* An order for several names has one card and one approval, and a request and a result per name. */
 
@@ -35,58 +35,60 @@ test('a failed name doesn’t block the others, and Retry requests only the fail
   expect(result).toMatch(/soup\.rest.*failed.*EF01055.*not now/s);
   expect(result).toMatch(/unheld\.rest.*failed.*EF01015/s);
 
-  const retried = await waitForOrder(t.workspace, () => t.bob.click(reply, 'order_retry'));
-  await retried.waitForState('PENDING');
-  expect(orderOf(retried.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
-  expect(textOf(retried.card), 'the new requester').toMatch(/<@U0BOB>/);
-  expect(textOf(retried.card), 'the owner of the account').toMatch(/Uses <@U0ALICE>’s account.*alice\/4/s);
-  const notice = await t.workspace.waitFor(() => retried.replies()[0], { what: 'a message to Alice' });
+  const retryOrder = await waitForOrder(t.workspace, () => t.bob.click(reply, 'order_retry'));
+  await retryOrder.waitForState('PENDING');
+  expect(orderOf(retryOrder.card)).toMatchObject({ names: 'soup.rest,unheld.rest' });
+  expect(textOf(retryOrder.card), 'the new requester').toMatch(/<@U0BOB>/);
+  expect(textOf(retryOrder.card), 'the owner of the account').toMatch(/Uses <@U0ALICE>’s account.*alice\/4/s);
+  const notice = await t.workspace.waitFor(() => retryOrder.replies()[0], { what: 'a message to Alice' });
   expect(textOf(notice)).toMatch(/<@U0ALICE>: .*<@U0BOB> retried the failed order .* with your account/);
   expect(notice.notifies).toEqual(expect.arrayContaining(['U0ALICE']));
   for (const person of [t.bob, t.alice]) {
-    const answer = await actAndReadReply(t.workspace, person, () =>
-      person.click(retried.card, 'order_approve'),
+    const answer = await performAndReadReply(t.workspace, person, () =>
+      person.click(retryOrder.card, 'order_approve'),
     );
     expect(answer).toMatch(/You requested this, so/);
   }
-  const history = await readCommandReply(t.workspace, t.alice, `/domain order ${retried.id}`);
+  const history = await readCommandReply(t.workspace, t.alice, `/domain order ${retryOrder.id}`);
   expect(history, 'the history names the person').toMatch(/History.*requested by <@U0BOB>/s);
-  await t.carol.click(retried.card, 'order_approve');
-  await retried.waitForResult('FAILED');
+  await t.carol.click(retryOrder.card, 'order_approve');
+  await retryOrder.waitForResult('FAILED');
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'ramen.rest' })).toHaveLength(1);
   expect(t.service.requestsFor({ task: 'domain.renew', name: 'soup.rest' })).toHaveLength(2);
-  expect(chargesFor(t.service, 'soup.rest')).toBe(1);
+  expect(countChargesFor(t.service, 'soup.rest')).toBe(1);
 
-  const answer = await actAndReadReply(t.workspace, t.alice, () => t.alice.click(order.card, 'order_retry'));
+  const answer = await performAndReadReply(t.workspace, t.alice, () =>
+    t.alice.click(order.card, 'order_retry'),
+  );
   expect(answer, 'an order is retried only once').toMatch(
-    new RegExp(`already retried.*${retried.id}.*failed`, 's'),
+    new RegExp(`already retried.*${retryOrder.id}.*failed`, 's'),
   );
 });
 
 test('the account’s owner is notified of a retry whose card is in another direct message', async () => {
-  const failed = await waitForOrder(
+  const failedOrder = await waitForOrder(
     t.workspace,
     () => t.alice.command('C0NOBOT', '/domain renew nowhere.rest'),
     'D0ALICE',
   );
-  await clickAs(t.workspace, 'U0BOB', 'order_approve', failed.id);
-  await failed.waitForResult('FAILED');
-  const again = await waitForOrder(
+  await forgeClick(t.workspace, 'U0BOB', 'order_approve', failedOrder.id);
+  await failedOrder.waitForResult('FAILED');
+  const retryOrder = await waitForOrder(
     t.workspace,
-    () => clickAs(t.workspace, 'U0BOB', 'order_retry', failed.id),
+    () => forgeClick(t.workspace, 'U0BOB', 'order_retry', failedOrder.id),
     'D0BOB',
   );
   await t.workspace.waitFor(
-    () => t.workspace.messages('D0ALICE').find((message) => textOf(message).includes(again.id)),
+    () => t.workspace.messages('D0ALICE').find((message) => textOf(message).includes(retryOrder.id)),
     { what: 'a message to Alice' },
   );
-  expect(again.replies(), 'no replies where Alice can’t read them').toEqual([]);
+  expect(retryOrder.replies(), 'no replies where Alice can’t read them').toEqual([]);
 });
 
 test('a command with a name that has an open order is refused and names that order', async () => {
-  const open = await requestByCommand(t.workspace, t.alice, '/domain renew plate.rest');
+  const openOrder = await requestByCommand(t.workspace, t.alice, '/domain renew plate.rest');
   const answer = await readCommandReply(t.workspace, t.alice, '/domain renew pasta.rest plate.rest');
-  expect(answer).toContain(`/domain order ${open.id}`);
+  expect(answer).toContain(`/domain order ${openOrder.id}`);
   expect(
     t.workspace.messages(DOMAINS).filter((message) => orderOf(message)?.names.includes('pasta')),
   ).toEqual([]);
@@ -103,16 +105,16 @@ test('all invalid names in a command are listed', async () => {
 });
 
 test('more than 50 names are refused with a reason, in the command and in the form', async () => {
-  const many = Array.from({ length: 51 }, (_, index) => `bulk-${index}.rest`);
-  const answer = await readCommandReply(t.workspace, t.alice, `/domain renew ${many.join(' ')} 1`);
+  const names = Array.from({ length: 51 }, (_, index) => `bulk-${index}.rest`);
+  const answer = await readCommandReply(t.workspace, t.alice, `/domain renew ${names.join(' ')} 1`);
   expect(answer).toContain('at most 50 names');
   const view = await openForm(t.workspace, t.alice, '/domain renew');
-  expect(await t.alice.submit(view, { names: many.join('\n') })).toMatchObject({
+  expect(await t.alice.submit(view, { names: names.join('\n') })).toMatchObject({
     outcome: 'errors',
     errors: { names: expect.stringContaining('at most 50 names') },
   });
   const order = await waitForOrder(t.workspace, () =>
-    t.alice.submit(view, { names: [...many.slice(1), 'bulk-50.rest'].join('\n'), period: '1' }),
+    t.alice.submit(view, { names: [...names.slice(1), 'bulk-50.rest'].join('\n'), period: '1' }),
   );
   await order.waitForState('PENDING');
   expect(orderOf(order.card)?.names.split(',')).toHaveLength(50);

@@ -1,26 +1,30 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER, type SandboxTask } from '@domain-steward/sandbox-service';
+import {
+  SANDBOX_ACCOUNTS,
+  SANDBOX_TRANSFERABLE_DOMAIN,
+  type SandboxTask,
+} from '@domain-steward/sandbox-service';
 import type { Actor } from '@domain-steward/slack-workspace';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  actAndReadReply,
   type Credentials,
   link,
   openForm,
+  performAndReadReply,
   readCommandReply,
   useTestDemo,
 } from '../support/demo.ts';
-import { approveRequested, requestByCommand, type VisibleOrder, waitForOrder } from '../support/orders.ts';
+import { requestAndApprove, requestByCommand, type VisibleOrder, waitForOrder } from '../support/orders.ts';
 import {
-  DELEGATION,
+  CONTACTS_AND_NAMESERVERS,
   downloadAuditLog,
   giveReason,
   linkApplication,
   linkTwoFactor,
-  openLink,
+  openLinkForm,
   revealOrderSecret,
 } from '../support/people.ts';
 
@@ -30,52 +34,52 @@ import {
  */
 
 const WRONG_PASSWORD = 'wr0ng"pass<w&rd>\\ canary';
-const GIVEN_PASSWORD = 'given-user-password-canary';
-const AUTH_CODE = SANDBOX_TRANSFER.authCode;
+const ENTERED_PASSWORD = 'given-user-password-canary';
+const AUTH_CODE = SANDBOX_TRANSFERABLE_DOMAIN.authCode;
 const WRONG_AUTH = 'a-mistyped-auth+code/canary==';
 
 const t = useTestDemo({
   settings: { SERVICE_AUTH: 'session', SERVICE_TIMEOUT: '2s' },
   logLevel: 'trace',
-  linked: [],
+  linkedPeople: [],
 });
 let client: pg.Client;
 /** Secrets by kind. */
 const secrets = new Map<string, string>();
-/** Web API calls that show a secret to its owner: the only allowed ones. */
-const reveals = new Set<unknown>();
-/** Texts that a person or a program can find, by place. */
+/** The Web API calls that show a secret to its owner. No other call may contain it. */
+const revealCalls = new Set<unknown>();
+/** The texts in which a person or a program could find a secret, by place. */
 const places = new Map<string, string>();
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
-let sessions = 0;
-/** Session ids are in a header over JSON, in the body over XML. */
-function onRequest(message: unknown): void {
+let sessionCount = 0;
+/** Records session ids, which JSON requests have in a header and XML requests in the body. */
+function recordSessionIds(message: unknown): void {
   const { request } = Object(message);
   const lines = [...(Array.isArray(request.headers) ? request.headers : [request.headers])].map(String);
-  const at = lines.findIndex((line) => line.toLowerCase() === 'x-service-sessionid');
+  const headerIndex = lines.findIndex((line) => line.toLowerCase() === 'x-service-sessionid');
   const inBody = String(request.body).match(/<auth_session>.*?<\/auth_session>/s)?.[0] ?? '';
-  for (const id of [...(lines[at + 1] ?? '').matchAll(UUID), ...inBody.matchAll(UUID)]) {
-    if ([...secrets.values()].includes(id[0]) || (at === -1 && inBody === '')) continue;
-    sessions += 1;
-    secrets.set(`session ${sessions}`, id[0]);
+  for (const id of [...(lines[headerIndex + 1] ?? '').matchAll(UUID), ...inBody.matchAll(UUID)]) {
+    if ([...secrets.values()].includes(id[0]) || (headerIndex === -1 && inBody === '')) continue;
+    sessionCount += 1;
+    secrets.set(`session ${sessionCount}`, id[0]);
   }
 }
 
 beforeAll(async () => {
-  subscribe('undici:request:create', onRequest);
+  subscribe('undici:request:create', recordSessionIds);
   client = new pg.Client({ connectionString: t.databaseUrl });
   await client.connect();
   const key = (await readFile(join(t.dataDir, 'credentials.key'), 'utf8')).trim();
   for (const [kind, secret] of [
     ['password', SANDBOX_ACCOUNTS.alice.password],
-    ['password of two factors', SANDBOX_ACCOUNTS.tina.password],
+    ['password with two factors', SANDBOX_ACCOUNTS.tina.password],
     ['shared secret', SANDBOX_ACCOUNTS.tina.totpSecret],
     ['password of the application', SANDBOX_ACCOUNTS.trustedApplication.password],
     ['refused password', WRONG_PASSWORD],
     ['auth code of a transfer', AUTH_CODE],
     ['refused auth code', WRONG_AUTH],
-    ['given password', GIVEN_PASSWORD],
+    ['entered password', ENTERED_PASSWORD],
     ['bot token', t.workspace.botToken],
     ['signing secret', t.workspace.signingSecret],
     ['key for credentials', key.slice(key.indexOf(':') + 1)],
@@ -84,19 +88,19 @@ beforeAll(async () => {
     secrets.set(kind, secret);
   }
   await runAllFlows();
-  await collect();
+  await collectPlaces();
 }, 90_000);
 afterAll(async () => {
-  unsubscribe('undici:request:create', onRequest);
+  unsubscribe('undici:request:create', recordSessionIds);
   await client.end();
 });
 
 const send = (person: Actor, text: string) => readCommandReply(t.workspace, person, text);
 
-async function transfer(auth: string): Promise<VisibleOrder> {
-  const form = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
-  const submit = () => t.alice.submit(form, { ...DELEGATION, auth });
-  return approveRequested(t.bob, waitForOrder(t.workspace, submit));
+async function approveTransfer(auth: string): Promise<VisibleOrder> {
+  const form = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFERABLE_DOMAIN.name}`);
+  const submit = () => t.alice.submit(form, { ...CONTACTS_AND_NAMESERVERS, auth });
+  return requestAndApprove(t.bob, waitForOrder(t.workspace, submit));
 }
 
 async function requestUser(name: string, password?: string): Promise<VisibleOrder> {
@@ -108,25 +112,25 @@ async function requestUser(name: string, password?: string): Promise<VisibleOrde
 }
 
 async function revealResult(order: VisibleOrder): Promise<void> {
-  await watchReveal(async () => t.alice.close(await revealOrderSecret(t.workspace, t.alice, order)));
+  await recordReveal(async () => t.alice.close(await revealOrderSecret(t.workspace, t.alice, order)));
 }
 
-async function watchReveal(act: () => Promise<unknown>): Promise<void> {
+async function recordReveal(act: () => Promise<unknown>): Promise<void> {
   const before = t.workspace.calls.length;
   await act();
   for (const call of t.workspace.calls.slice(before)) {
-    if (call.method === 'views.open') reveals.add(call);
+    if (call.method === 'views.open') revealCalls.add(call);
   }
 }
 
 async function tryLink(credentials: Credentials): Promise<void> {
-  const form = await openLink(t.workspace, t.alice, 'password');
+  const form = await openLinkForm(t.workspace, t.alice, 'password');
   const { user, context, password } = credentials;
   await t.alice.submit(form, { user, context: String(context), password });
   await t.alice.close(form);
 }
 
-/** Every flow with a secret, successful and failing. */
+/** Runs every flow with a secret, successful and failing. */
 async function runAllFlows(): Promise<void> {
   const { workspace, service } = t;
 
@@ -134,8 +138,11 @@ async function runAllFlows(): Promise<void> {
   await tryLink({ ...SANDBOX_ACCOUNTS.alice, password: WRONG_PASSWORD });
   const echo = (task: SandboxTask, text: string) =>
     service.faults.set({ kind: 'refuse', code: 'E0200', text, times: 1, match: { task } });
-  const basic = Buffer.from(`alice:${WRONG_PASSWORD}`).toString('base64');
-  echo('session.create', `not "${WRONG_PASSWORD}" (${basic}, ${encodeURIComponent(WRONG_PASSWORD)})`);
+  const basicCredentials = Buffer.from(`alice:${WRONG_PASSWORD}`).toString('base64');
+  echo(
+    'session.create',
+    `not "${WRONG_PASSWORD}" (${basicCredentials}, ${encodeURIComponent(WRONG_PASSWORD)})`,
+  );
   await tryLink({ ...SANDBOX_ACCOUNTS.alice, password: WRONG_PASSWORD });
   service.faults.clear();
   await link(workspace, t.alice);
@@ -145,36 +152,38 @@ async function runAllFlows(): Promise<void> {
 
   // Transfers: refused with an echo of the code, unanswered, and accepted.
   echo('domain.transfer', `auth code ${WRONG_AUTH} is wrong: ${WRONG_AUTH}`);
-  await (await transfer(WRONG_AUTH)).waitForResult('FAILED');
+  await (await approveTransfer(WRONG_AUTH)).waitForResult('FAILED');
   service.faults.set({ kind: 'status_500', times: 1, match: { task: 'domain.transfer' } });
-  const lost = await transfer(WRONG_AUTH);
-  const unknown = await lost.waitForResult('UNKNOWN');
-  await giveReason(workspace, t.bob, unknown, 'order_resolve_failed', 'not done');
-  await lost.waitForState('FAILED');
-  // Slack limits and fails during the message about the accepted one.
+  const unansweredOrder = await approveTransfer(WRONG_AUTH);
+  const unknownReply = await unansweredOrder.waitForResult('UNKNOWN');
+  await giveReason(workspace, t.bob, unknownReply, 'order_resolve_failed', 'not done');
+  await unansweredOrder.waitForState('FAILED');
+  // Slack fails and rate-limits the messages about the accepted transfer.
   workspace.faults.set({ kind: 'error', code: 'internal_error', method: 'chat.update', times: 1 });
-  workspace.faults.set({ kind: 'ratelimited', retryAfter: 1, method: 'chat.postMessage', times: 1 });
-  await (await transfer(AUTH_CODE)).waitForResult('SUCCEEDED', 15_000);
+  workspace.faults.set({ kind: 'ratelimited', retryAfterSeconds: 1, method: 'chat.postMessage', times: 1 });
+  await (await approveTransfer(AUTH_CODE)).waitForResult('SUCCEEDED', 15_000);
 
   // Secret results: an auth code, a generated password, and a view that Slack doesn't open.
-  const fetched = await requestByCommand(workspace, t.alice, '/domain authcode tavern.rest');
-  await fetched.waitForResult('SUCCEEDED');
-  secrets.set('fetched auth code', service.state.domain('tavern.rest', 4)?.authCode ?? '');
-  const unopened = await requestByCommand(workspace, t.alice, '/domain authcode olive.rest');
-  const reply = await unopened.waitForResult('SUCCEEDED');
-  secrets.set('auth code that was not looked at', service.state.domain('olive.rest', 4)?.authCode ?? '');
+  const authCodeOrder = await requestByCommand(workspace, t.alice, '/domain authcode tavern.rest');
+  await authCodeOrder.waitForResult('SUCCEEDED');
+  secrets.set('fetched auth code', service.state.findDomain('tavern.rest', 4)?.authCode ?? '');
+  const unrevealedOrder = await requestByCommand(workspace, t.alice, '/domain authcode olive.rest');
+  const reply = await unrevealedOrder.waitForResult('SUCCEEDED');
+  secrets.set('auth code that was not revealed', service.state.findDomain('olive.rest', 4)?.authCode ?? '');
   workspace.faults.set({ kind: 'error', code: 'expired_trigger_id', method: 'views.open', times: 1 });
-  await watchReveal(() => actAndReadReply(workspace, t.alice, () => t.alice.click(reply, 'order_reveal')));
-  await revealResult(fetched);
-  const created = await requestUser('waiter-1');
-  await created.waitForResult('SUCCEEDED');
-  secrets.set('generated password', service.state.user('waiter-1', 4)?.password ?? '');
-  await revealResult(created);
-  await (await requestUser('waiter-2', GIVEN_PASSWORD)).waitForResult('SUCCEEDED');
-  echo('user.create', `password ${GIVEN_PASSWORD} is too weak`);
-  await (await requestUser('waiter-3', GIVEN_PASSWORD)).waitForResult('FAILED');
+  await recordReveal(() =>
+    performAndReadReply(workspace, t.alice, () => t.alice.click(reply, 'order_reveal')),
+  );
+  await revealResult(authCodeOrder);
+  const userOrder = await requestUser('waiter-1');
+  await userOrder.waitForResult('SUCCEEDED');
+  secrets.set('generated password', service.state.findUser('waiter-1', 4)?.password ?? '');
+  await revealResult(userOrder);
+  await (await requestUser('waiter-2', ENTERED_PASSWORD)).waitForResult('SUCCEEDED');
+  echo('user.create', `password ${ENTERED_PASSWORD} is too weak`);
+  await (await requestUser('waiter-3', ENTERED_PASSWORD)).waitForResult('FAILED');
 
-  // Only Slack, in its reply to the person, shows the calendar's address.
+  // The calendar's address is shown only in Slack, in the reply to the person.
   const address = await send(t.alice, '/domain calendar');
   secrets.set('calendar token', /calendar\/([\w-]+)\.ics/.exec(address)?.[1] ?? '');
   await fetch(`${t.botUrl}/calendar/${secrets.get('calendar token')}.ics`);
@@ -183,7 +192,7 @@ async function runAllFlows(): Promise<void> {
   for (const table of ['accounts', 'orders', 'calendar_feeds']) {
     await client.query(`ALTER TABLE ${table} RENAME TO ${table}_away`);
     try {
-      const form = await openLink(workspace, t.ada, 'password');
+      const form = await openLinkForm(workspace, t.ada, 'password');
       await t.ada.submit(form, { user: 'alice', context: '4', password: SANDBOX_ACCOUNTS.alice.password });
       for (const open of t.ada.openedViews()) await t.ada.close(open);
       await send(t.alice, '/domain calendar reset');
@@ -195,23 +204,23 @@ async function runAllFlows(): Promise<void> {
   await send(t.alice, '/domain whoami');
 }
 
-async function collect(): Promise<void> {
+async function collectPlaces(): Promise<void> {
   const { workspace } = t;
   places.set('audit log', (await downloadAuditLog(workspace)).csv);
   places.set('metrics', await (await fetch(`${t.botUrl}/metrics`)).text());
   places.set('readiness', await (await fetch(`${t.botUrl}/readyz`)).text());
-  places.set('calls of Slack', JSON.stringify(workspace.calls.filter((call) => !reveals.has(call))));
+  places.set('calls of Slack', JSON.stringify(workspace.calls.filter((call) => !revealCalls.has(call))));
   places.set(
     'messages',
     JSON.stringify(['C0DOMAINS', 'D0ALICE', 'D0BOB', 'D0ADA', 'D0CAROL'].map((id) => workspace.messages(id))),
   );
-  places.set('log', t.logged());
+  places.set('log', t.getLog());
   places.set('database', await t.dump());
 }
 
-/** Encodings of a secret, also within other data. */
-function encodingsOf(secret: string): Map<string, string> {
-  const forms = new Map([
+/** Encodes a secret in every way in which it could be found, also within other data. */
+function encodeSecret(secret: string): Map<string, string> {
+  const encodings = new Map([
     ['as it is', secret],
     ['in JSON', JSON.stringify(secret).slice(1, -1)],
     ['in JSON in JSON', JSON.stringify(JSON.stringify(secret)).slice(3, -3)],
@@ -222,29 +231,29 @@ function encodingsOf(secret: string): Map<string, string> {
     ['in upper-case hex', Buffer.from(secret).toString('hex').toUpperCase()],
   ]);
   for (const offset of [0, 1, 2]) {
-    // Without the characters at both ends, which share their bits with the neighbors.
+    // Drops the characters at both ends, which share bits with the neighboring data.
     const whole = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);
     const inner = (text: string) =>
       text.slice(offset === 0 ? 0 : offset + 1, Math.floor(whole.length / 3) * 4);
-    forms.set(`in base64 at ${offset}`, inner(whole.toString('base64')));
-    forms.set(`in base64url at ${offset}`, inner(whole.toString('base64url')));
+    encodings.set(`in base64 at ${offset}`, inner(whole.toString('base64')));
+    encodings.set(`in base64url at ${offset}`, inner(whole.toString('base64url')));
   }
-  return forms;
+  return encodings;
 }
 
-/** Places and encodings in which a secret was found. */
-function findSecret(secret: string, except: readonly string[] = []): string[] {
+/** Lists the places and encodings in which a secret is found. */
+function findSecret(secret: string, ignoredPlaces: readonly string[] = []): string[] {
   return [...places].flatMap(([place, text]) =>
-    except.includes(place)
+    ignoredPlaces.includes(place)
       ? []
-      : [...encodingsOf(secret)].flatMap(([form, written]) =>
-          text.includes(written) ? [`${form} in the ${place}`] : [],
+      : [...encodeSecret(secret)].flatMap(([form, encoded]) =>
+          text.includes(encoded) ? [`${form} in the ${place}`] : [],
         ),
   );
 }
 
 test('every kind of secret is used', () => {
-  expect(sessions, 'sessions').toBeGreaterThan(1);
+  expect(sessionCount, 'sessions').toBeGreaterThan(1);
   for (const [kind, secret] of secrets) expect(secret.length, kind).toBeGreaterThan(7);
   expect([...secrets.keys()].filter((kind) => !kind.startsWith('session'))).toHaveLength(16);
   expect(places.get('log')).toContain('"level":50');
@@ -253,8 +262,8 @@ test('every kind of secret is used', () => {
 });
 
 describe('the search for secrets', () => {
-  test.each([...encodingsOf('a secret "with" <marks> & more')])('finds a secret %s', (_form, written) => {
-    places.set('test', `before ${written} after`);
+  test.each([...encodeSecret('a secret "with" <marks> & more')])('finds a secret %s', (_form, encoded) => {
+    places.set('test', `before ${encoded} after`);
     expect(findSecret('a secret "with" <marks> & more').some((found) => found.endsWith('in the test'))).toBe(
       true,
     );
@@ -262,7 +271,7 @@ describe('the search for secrets', () => {
   });
 
   test('finds a secret in the views that reveal it', () => {
-    const shown = JSON.stringify([...reveals]);
+    const shown = JSON.stringify([...revealCalls]);
     for (const kind of ['fetched auth code', 'generated password']) {
       expect(shown.includes(secrets.get(kind) ?? 'nothing'), kind).toBe(true);
     }

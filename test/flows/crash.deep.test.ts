@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, test } from 'vitest';
 import { CrashSite } from '../support/crash.ts';
-import { seeded } from '../support/seeded.ts';
+import { seededRandom } from '../support/seeded.ts';
 
 /*
  * The bot is killed (SIGKILL) at crash points and at random times, and restarted: no request is sent twice, no order is
@@ -27,7 +27,7 @@ test.each(['order committed', 'sentAt committed', 'answer read', 'reply posted, 
 test(
   'a bot killed at random times loses no order and sends nothing twice',
   async () => {
-    await site.killed(4, seeded(SEED), 'random');
+    await site.killRandomly(4, seededRandom(SEED), 'random');
   },
   MAX_WAIT_MS,
 );

@@ -1,13 +1,13 @@
 import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { beforeEach, expect, test } from 'vitest';
 import type { PolicyRule } from '../../src/policy/policy.ts';
-import { rule } from '../policy/sample.ts';
+import { newPolicyRule } from '../policy/sample.ts';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
   DOMAINS,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   useTestDemo,
@@ -17,8 +17,8 @@ import { expectFormClosed } from '../support/people.ts';
 /* A second person must confirm changes to fields that rules, budgets and alarms use. */
 
 let rules: readonly PolicyRule[] = [];
-const t = useTestDemo({ policy: { current: async () => ({ version: 3, rules }) } });
-const BRAND = rule({
+const t = useTestDemo({ policy: { loadCurrentPolicy: async () => ({ version: 3, rules }) } });
+const BRAND_RULE = newPolicyRule({
   name: 'not the brand',
   tasks: ['all'],
   names: ['tag:brand'],
@@ -26,23 +26,24 @@ const BRAND = rule({
   approvers: [],
 });
 beforeEach(() => {
-  rules = [BRAND];
+  rules = [BRAND_RULE];
 });
 
-const send = (line: string, person: Actor = t.alice) =>
+const sendCommand = (line: string, person: Actor = t.alice) =>
   readCommandReply(t.workspace, person, `/domain ${line}`);
-const tagsOf = async (name: string) => /\*Tags\* ([^\n]*)/.exec(await send(`name ${name}`))?.[1] ?? '';
+const readTags = async (name: string) =>
+  /\*Tags\* ([^\n]*)/.exec(await sendCommand(`name ${name}`))?.[1] ?? '';
 
-/** Watches and tags a name without a rule, so no confirmation is needed. */
+/** Watches and tags a name while no rule applies, so no confirmation is needed. */
 async function watchWithTags(name: string, tags: string): Promise<void> {
   rules = [];
-  await send(`watch ${name}`);
-  if (tags !== '') await edit(t.alice, name, tags);
-  rules = [BRAND];
+  await sendCommand(`watch ${name}`);
+  if (tags !== '') await editTags(t.alice, name, tags);
+  rules = [BRAND_RULE];
 }
 
-async function editForm(name: string, person: Actor): Promise<View> {
-  await send(`name ${name}`, person);
+async function openEditForm(name: string, person: Actor): Promise<View> {
+  await sendCommand(`name ${name}`, person);
   const screen = await t.workspace.waitFor(
     () =>
       person
@@ -50,18 +51,18 @@ async function editForm(name: string, person: Actor): Promise<View> {
         .findLast((each) => buttonsOf(each).includes('name_edit') && textOf(each).includes(name)),
     { what: `the screen of ${name}` },
   );
-  return actUntilOpened(t.workspace, person, () => person.click(screen, 'name_edit'));
+  return performAndWaitForView(t.workspace, person, () => person.click(screen, 'name_edit'));
 }
 
 /** Sets the tags of a name in its form. @returns the reply */
-async function edit(person: Actor, name: string, tags: string, more = {}): Promise<string> {
-  const form = await editForm(name, person);
-  return actAndReadReply(t.workspace, person, async () =>
-    expectFormClosed(await person.submit(form, { tags, ...more })),
+async function editTags(person: Actor, name: string, tags: string, otherFields = {}): Promise<string> {
+  const form = await openEditForm(name, person);
+  return performAndReadReply(t.workspace, person, async () =>
+    expectFormClosed(await person.submit(form, { tags, ...otherFields })),
   );
 }
 
-async function questionAfter(act: () => Promise<unknown>, channel = DOMAINS): Promise<Message> {
+async function actAndWaitForQuestion(act: () => Promise<unknown>, channel = DOMAINS): Promise<Message> {
   const before = t.workspace.messages(channel).length;
   await act();
   return t.workspace.waitFor(
@@ -76,26 +77,26 @@ async function questionAfter(act: () => Promise<unknown>, channel = DOMAINS): Pr
 
 const clickQuestion = (person: Actor, question: Message, button = 'facts_confirm') =>
   person.click(question, button);
-const waitForQuestion = (question: Message, text: string) =>
+const waitForQuestionText = (question: Message, text: string) =>
   t.workspace.waitFor(
     () =>
       t.workspace
         .messages(DOMAINS)
         .find(({ ts, ...each }) => ts === question.ts && textOf(each).includes(text)),
-    { what: `the question to say ${text}` },
+    { what: `the question to say “${text}”` },
   );
 
 test('protected changes to several names are confirmed together', async () => {
   for (const name of ['many-one.rest', 'many-two.rest']) await watchWithTags(name, 'brand');
   await watchWithTags('many-three.rest', '');
-  await send('names many-', t.bob);
+  await sendCommand('names many-', t.bob);
   const list = t.bob.ephemerals().at(-1);
   if (list === undefined) throw new Error('no list was shown');
-  const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(list, 'names_edit'));
+  const form = await performAndWaitForView(t.workspace, t.bob, () => t.bob.click(list, 'names_edit'));
   const names = ['many-one.rest', 'many-two.rest', 'many-three.rest'];
   let reply = '';
-  const question = await questionAfter(async () => {
-    reply = await actAndReadReply(t.workspace, t.bob, async () =>
+  const question = await actAndWaitForQuestion(async () => {
+    reply = await performAndReadReply(t.workspace, t.bob, async () =>
       expectFormClosed(await t.bob.submit(form, { names, tags: '-brand', note: 'sold' })),
     );
   });
@@ -103,8 +104,8 @@ test('protected changes to several names are confirmed together', async () => {
     'I saved the changes to 1 name. Another person must confirm this change to 2 names',
   );
   await clickQuestion(t.carol, question);
-  await waitForQuestion(question, 'confirmed a change to 2 names');
-  expect(await tagsOf('many-one.rest')).toBe('');
+  await waitForQuestionText(question, 'confirmed a change to 2 names');
+  expect(await readTags('many-one.rest')).toBe('');
 });
 
 test('protected changes from a file are confirmed together, after a preview of all names', async () => {
@@ -125,11 +126,11 @@ test('protected changes from a file are confirmed together, after a preview of a
     );
     return () => person.click(plan, 'names_import_apply');
   };
-  expect(await actAndReadReply(t.workspace, t.alice, await prepareImport(t.alice, 'brand'))).toContain(
+  expect(await performAndReadReply(t.workspace, t.alice, await prepareImport(t.alice, 'brand'))).toContain(
     'I saved the changes to 25 names',
   );
-  rules = [BRAND];
-  const question = await questionAfter(await prepareImport(t.bob, ''));
+  rules = [BRAND_RULE];
+  const question = await actAndWaitForQuestion(await prepareImport(t.bob, ''));
   expect(buttonsOf(question)).toEqual(['facts_look', 'facts_dismiss']);
   await clickQuestion(t.carol, question, 'facts_look');
   const preview = await t.workspace.waitFor(
@@ -137,11 +138,11 @@ test('protected changes from a file are confirmed together, after a preview of a
     { what: 'the question with the file' },
   );
   expect(t.workspace.messages('D0CAROL').some(({ files }) => files !== undefined)).toBe(true);
-  expect(await tagsOf('file-7.example')).toBe('`brand`');
+  expect(await readTags('file-7.example')).toBe('`brand`');
   await clickQuestion(t.carol, preview);
   await t.workspace.waitFor(
     () => t.carol.ephemerals().find((each) => textOf(each).includes('confirmed a change to 25 names')),
     { what: 'the confirmation' },
   );
-  expect(await tagsOf('file-7.example')).toBe('');
+  expect(await readTags('file-7.example')).toBe('');
 });

@@ -19,7 +19,7 @@ import fc from '../support/properties.ts';
 
 const BODIES = Number(process.env['BODIES'] ?? 200);
 const SEED = Number(process.env['SEED'] ?? 20_260_102);
-const LIMIT = 40;
+const COMMAND_LIMIT = 40;
 
 let demo: Demo;
 let url: string;
@@ -37,7 +37,7 @@ beforeAll(async () => {
     dataDir,
     databaseUrl: database.url,
     log: createLog('silent'),
-    seams: { commandsPerMinute: LIMIT },
+    seams: { commandsPerMinute: COMMAND_LIMIT },
   });
   cleanUp = async () => {
     delete process.env['HOST'];
@@ -54,12 +54,12 @@ afterAll(() => cleanUp());
 
 const FORM = 'application/x-www-form-urlencoded';
 
-function sign(body: string, at = Math.floor(Date.now() / 1_000)): Record<string, string> {
+function signBody(body: string, at = Math.floor(Date.now() / 1_000)): Record<string, string> {
   const mac = createHmac('sha256', demo.workspace.signingSecret).update(`v0:${at}:${body}`).digest('hex');
   return { 'x-slack-request-timestamp': String(at), 'x-slack-signature': `v0=${mac}` };
 }
 
-async function post(body: string, headers: Record<string, string>): Promise<number> {
+async function postDelivery(body: string, headers: Record<string, string>): Promise<number> {
   const response = await fetch(`${url}/slack/events`, { method: 'POST', body, headers });
   await response.arrayBuffer();
   return response.status;
@@ -71,7 +71,7 @@ function expectNoEffect(): void {
   expect(demo.service.requests.filter(({ task }) => task?.startsWith('domain.'))).toEqual([]);
 }
 
-const commandBody = (text: string, more: Record<string, string> = {}) =>
+const buildCommandBody = (text: string, overrides: Record<string, string> = {}) =>
   new URLSearchParams({
     command: '/domain',
     text,
@@ -80,7 +80,7 @@ const commandBody = (text: string, more: Record<string, string> = {}) =>
     channel_id: DOMAINS,
     trigger_id: `t.${Math.random()}`,
     response_url: `${demo.workspace.url}response/none`,
-    ...more,
+    ...overrides,
   }).toString();
 
 describe('a delivery with', () => {
@@ -90,13 +90,13 @@ describe('a delivery with', () => {
     ['no signature', () => ({})],
     [
       'a signature made with another secret',
-      (body) => ({ ...sign(body), 'x-slack-signature': `v0=${'0'.repeat(64)}` }),
+      (body) => ({ ...signBody(body), 'x-slack-signature': `v0=${'0'.repeat(64)}` }),
     ],
-    ['the signature of another body', () => sign('command=%2Fdomain')],
-    ['a signature that is more than five minutes old', (body) => sign(body, now() - 302)],
+    ['the signature of another body', () => signBody('command=%2Fdomain')],
+    ['a signature that is more than five minutes old', (body) => signBody(body, now() - 302)],
   ])('%s is refused', async (_what, headers) => {
-    const body = commandBody('renew tapas.rest');
-    expect(await post(body, { 'content-type': FORM, ...headers(body) })).toBe(401);
+    const body = buildCommandBody('renew tapas.rest');
+    expect(await postDelivery(body, { 'content-type': FORM, ...headers(body) })).toBe(401);
     expectNoEffect();
   });
 });
@@ -105,11 +105,11 @@ describe('Slack’s certificate check', () => {
   test('gets an empty 200 for unsigned GET and POST requests', async () => {
     const response = await fetch(`${url}/slack/events?ssl_check=1`);
     expect([response.status, await response.text()]).toEqual([200, '']);
-    expect(await post('token=x&ssl_check=1', { 'content-type': FORM })).toBe(200);
+    expect(await postDelivery('token=x&ssl_check=1', { 'content-type': FORM })).toBe(200);
     expect((await fetch(`${url}/slack/events`)).status).toBe(405);
   });
 
-  const click = () =>
+  const buildClickBody = () =>
     `payload=${encodeURIComponent(
       JSON.stringify({
         type: 'block_actions',
@@ -122,18 +122,19 @@ describe('Slack’s certificate check', () => {
         ],
       }),
     )}`;
-  const PLACES: readonly (readonly [where: string, query: string, body: (payload: string) => string])[] = [
-    ['after the body', '', (payload) => `${payload}&ssl_check=1`],
-    ['before the body', '', (payload) => `ssl_check=1&${payload}`],
-    ['in the query', '?ssl_check=1', (payload) => payload],
-  ];
+  const FLAG_PLACES: readonly (readonly [where: string, query: string, body: (payload: string) => string])[] =
+    [
+      ['after the body', '', (payload) => `${payload}&ssl_check=1`],
+      ['before the body', '', (payload) => `ssl_check=1&${payload}`],
+      ['in the query', '?ssl_check=1', (payload) => payload],
+    ];
 
-  test.each(PLACES)(
-    'doesn’t run an unsigned command or click hidden in it %s',
-    async (_where, query, bodyOf) => {
+  test.each(FLAG_PLACES)(
+    'runs no unsigned command or click if `ssl_check` is %s',
+    async (_where, query, addFlag) => {
       const before = alice.ephemerals().length;
-      for (const payload of [commandBody('whoami'), click()]) {
-        const body = bodyOf(payload);
+      for (const payload of [buildCommandBody('whoami'), buildClickBody()]) {
+        const body = addFlag(payload);
         const response = await fetch(`${url}/slack/events${query}`, {
           method: 'POST',
           body,
@@ -151,8 +152,8 @@ describe('Slack’s certificate check', () => {
 
   test('doesn’t run a signed command that claims to be a check', async () => {
     const before = alice.ephemerals().length;
-    const body = `ssl_check=1&${commandBody('whoami')}`;
-    expect(await post(body, { 'content-type': FORM, ...sign(body) })).toBe(200);
+    const body = `ssl_check=1&${buildCommandBody('whoami')}`;
+    expect(await postDelivery(body, { 'content-type': FORM, ...signBody(body) })).toBe(200);
     await readCommandReply(demo.workspace, alice, '/domain orders');
     expect(alice.ephemerals()).toHaveLength(before + 1);
   });
@@ -161,11 +162,11 @@ describe('Slack’s certificate check', () => {
 test('commands, clicks, forms and Home events from another workspace have no effect', async () => {
   const { workspace } = demo;
   const foreign = { id: 'U0MALLORY', team_id: 'T0OTHER' };
-  const interactive = (payload: unknown) => `payload=${encodeURIComponent(JSON.stringify(payload))}`;
+  const buildPayloadBody = (payload: unknown) => `payload=${encodeURIComponent(JSON.stringify(payload))}`;
   const bodies = [
-    commandBody('renew tapas.rest', { team_id: 'T0OTHER' }),
-    commandBody('help', { team_id: 'T0OTHER' }),
-    interactive({
+    buildCommandBody('renew tapas.rest', { team_id: 'T0OTHER' }),
+    buildCommandBody('help', { team_id: 'T0OTHER' }),
+    buildPayloadBody({
       type: 'block_actions',
       user: foreign,
       team: { id: 'T0OTHER' },
@@ -175,7 +176,7 @@ test('commands, clicks, forms and Home events from another workspace have no eff
         { type: 'button', action_id: 'order_approve', block_id: 'b', action_ts: '1', value: order.id },
       ],
     }),
-    interactive({
+    buildPayloadBody({
       type: 'view_submission',
       user: foreign,
       team: { id: 'T0OTHER' },
@@ -187,18 +188,19 @@ test('commands, clicks, forms and Home events from another workspace have no eff
       },
     }),
   ];
-  for (const body of bodies) expect(await post(body, { 'content-type': FORM, ...sign(body) })).toBe(200);
+  for (const body of bodies)
+    expect(await postDelivery(body, { 'content-type': FORM, ...signBody(body) })).toBe(200);
   const home = JSON.stringify({
     type: 'event_callback',
     team_id: 'T0OTHER',
     event: { type: 'app_home_opened', user: 'U0ALICE', tab: 'home' },
   });
-  const published = () => workspace.calls.filter(({ method }) => method === 'views.publish').length;
-  const before = published();
-  await post(home, { 'content-type': 'application/json', ...sign(home) });
+  const countPublishedHomes = () => workspace.calls.filter(({ method }) => method === 'views.publish').length;
+  const before = countPublishedHomes();
+  await postDelivery(home, { 'content-type': 'application/json', ...signBody(home) });
   await readCommandReply(workspace, alice, '/domain whoami');
   expectNoEffect();
-  expect(published(), 'Home tabs published').toBe(before);
+  expect(countPublishedHomes(), 'Home tabs published').toBe(before);
   const helpReplies = workspace.calls.filter(
     ({ method, args }) => method === 'response_url' && JSON.stringify(args).includes('/domain renew NAME'),
   );
@@ -207,7 +209,7 @@ test('commands, clicks, forms and Home events from another workspace have no eff
 });
 
 /** Bodies that Slack would never send. */
-const malformed: fc.Arbitrary<{ readonly type: string; readonly body: string }> = fc.oneof(
+const malformedBody: fc.Arbitrary<{ readonly type: string; readonly body: string }> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 400 }).map((body) => ({ type: FORM, body })),
   fc.string({ maxLength: 200 }).map((text) => ({ type: FORM, body: `payload=${encodeURIComponent(text)}` })),
   fc.json({ maxDepth: 3 }).map((body) => ({ type: 'application/json', body })),
@@ -256,7 +258,7 @@ const malformed: fc.Arbitrary<{ readonly type: string; readonly body: string }> 
     .map((pairs) => ({ type: FORM, body: new URLSearchParams(pairs).toString() })),
 );
 
-function heapAfterCollection(): number {
+function measureHeapAfterGc(): number {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   collect();
@@ -264,11 +266,11 @@ function heapAfterCollection(): number {
 }
 
 test(`${BODIES} malformed bodies, half of them signed, have no effect (SEED=${SEED})`, async () => {
-  const samples = fc.sample(malformed, { seed: SEED, numRuns: BODIES });
+  const samples = fc.sample(malformedBody, { seed: SEED, numRuns: BODIES });
   const send = async ({ type, body }: (typeof samples)[number], index: number) => {
-    const headers: Record<string, string> = { 'content-type': type, ...sign(body) };
+    const headers: Record<string, string> = { 'content-type': type, ...signBody(body) };
     if (index % 2 === 0) headers['x-slack-signature'] = `v0=${'a'.repeat(64)}`;
-    return post(body, headers);
+    return postDelivery(body, headers);
   };
   const statuses = new Map<number, number>();
   const sendRange = async (from: number, to: number) => {
@@ -276,16 +278,16 @@ test(`${BODIES} malformed bodies, half of them signed, have no effect (SEED=${SE
     for (const status of await Promise.all(samples.slice(from, to).map((each, n) => send(each, from + n))))
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
   };
-  const batch = Math.max(BODIES / 10, 250);
-  await sendRange(0, batch);
-  const before = heapAfterCollection();
-  for (let from = batch; from < BODIES; from += batch) await sendRange(from, from + batch);
-  const grown = heapAfterCollection() - before;
+  const batchSize = Math.max(BODIES / 10, 250);
+  await sendRange(0, batchSize);
+  const before = measureHeapAfterGc();
+  for (let from = batchSize; from < BODIES; from += batchSize) await sendRange(from, from + batchSize);
+  const heapGrowth = measureHeapAfterGc() - before;
 
   // Bodies with a forged signature are refused.
   const refused = (statuses.get(401) ?? 0) + (statuses.get(400) ?? 0);
   expect(refused, JSON.stringify([...statuses])).toBeGreaterThanOrEqual(BODIES / 2);
-  expect(grown / 1e6, 'heap growth in MB since the first batch').toBeLessThan(24);
+  expect(heapGrowth / 1e6, 'heap growth in MB since the first batch').toBeLessThan(24);
   expectNoEffect();
   expect(await readCommandReply(demo.workspace, alice, '/domain whoami')).toContain('alice in context 4');
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -295,8 +297,8 @@ describe('public HTTP endpoints', () => {
   test('show no personal data in the metrics', async () => {
     const text = await (await fetch(`${url}/metrics`)).text();
     expect(text).toContain('domain_steward_orders{state="PENDING"} 1');
-    for (const personal of ['U0ALICE', 'alice', 'cafe.rest', order.id, DOMAINS, demo.workspace.teamId]) {
-      expect(text.includes(personal), `"${personal}" in the metrics`).toBe(false);
+    for (const personalData of ['U0ALICE', 'alice', 'cafe.rest', order.id, DOMAINS, demo.workspace.teamId]) {
+      expect(text.includes(personalData), `"${personalData}" in the metrics`).toBe(false);
     }
   });
 
@@ -326,7 +328,7 @@ describe('the demo', () => {
     }
   });
 
-  const statusFor = (host: string) =>
+  const fetchStatus = (host: string) =>
     new Promise<number>((resolve, reject) => {
       const { port } = new URL(demo.url);
       request({ host: '127.0.0.1', port, path: '/local/time', headers: { host } }, (response) => {
@@ -339,25 +341,25 @@ describe('the demo', () => {
 
   test('refuses its page to requests with another host name', async () => {
     const { port } = new URL(demo.url);
-    expect(await statusFor(`localhost:${port}`)).toBe(200);
+    expect(await fetchStatus(`localhost:${port}`)).toBe(200);
     for (const host of ['evil.example', `localhost.evil.example:${port}`, '0.0.0.0', '127.0.0.1.nip.io']) {
-      expect([host, await statusFor(host)]).toEqual([host, 403]);
+      expect([host, await fetchStatus(host)]).toEqual([host, 403]);
     }
   });
 });
 
 test('a person who sends too many commands learns when to try again; others aren’t limited', async () => {
   const carol = demo.workspace.as('U0CAROL');
-  const ben = demo.workspace.as('U0BOB');
+  const bob = demo.workspace.as('U0BOB');
   const replies = () => carol.ephemerals().map(({ text }) => text);
-  await Promise.all(Array.from({ length: LIMIT + 3 }, () => carol.command(DOMAINS, '/domain help')));
-  await demo.workspace.waitFor(() => (replies().length >= LIMIT + 3 ? true : undefined), {
+  await Promise.all(Array.from({ length: COMMAND_LIMIT + 3 }, () => carol.command(DOMAINS, '/domain help')));
+  await demo.workspace.waitFor(() => (replies().length >= COMMAND_LIMIT + 3 ? true : undefined), {
     what: 'a reply to every command',
   });
   const refused = replies().filter((text) => text.includes('Too many commands'));
   expect(refused).toHaveLength(3);
   expect(refused[0]).toMatch(/Try again in \d+ seconds?\.$/);
-  expect(await readCommandReply(demo.workspace, ben, '/domain whoami')).not.toContain('Too many');
+  expect(await readCommandReply(demo.workspace, bob, '/domain whoami')).not.toContain('Too many');
 });
 
 test('clicks count like commands: a person with too many learns when to try again', async () => {
@@ -367,9 +369,9 @@ test('clicks count like commands: a person with too many learns when to try agai
   const { card } = order;
   await Promise.all([
     ...Array.from({ length: 5 }, () => ada.command(DOMAINS, '/domain help')),
-    ...Array.from({ length: LIMIT - 2 }, () => ada.click(card, 'order_approve')),
+    ...Array.from({ length: COMMAND_LIMIT - 2 }, () => ada.click(card, 'order_approve')),
   ]);
-  await demo.workspace.waitFor(() => (replies().length >= before + LIMIT + 3 ? true : undefined), {
+  await demo.workspace.waitFor(() => (replies().length >= before + COMMAND_LIMIT + 3 ? true : undefined), {
     what: 'a reply to every command and click',
   });
   const refused = replies().filter((text) => text.includes('Too many commands and clicks'));
@@ -389,8 +391,8 @@ test('a person who guesses passwords is limited; others aren’t', async () => {
   const tooMany = refused.filter((answer) => JSON.stringify(answer).includes('Too many attempts'));
   expect(tooMany).toHaveLength(3);
   expect(countRequests() - before, 'requests to the service').toBe(10);
-  const right = await attempt('alice-sandbox-password');
-  expect(right, 'the right password after too many attempts').toMatchObject({
+  const result = await attempt('alice-sandbox-password');
+  expect(result, 'the right password after too many attempts').toMatchObject({
     outcome: 'errors',
     errors: { password: expect.stringMatching(/Too many attempts.*Try again in 60 minutes/) },
   });

@@ -1,17 +1,17 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { buttonsOf, DOMAINS, link, openForm, readCommandReply, textOf, until } from '../support/demo.ts';
-import { SHORT_LEASES, type Surroundings, startSurroundings } from '../support/harness.ts';
+import { type BotEnvironment, SHORT_LEASE_BOT, startBotEnvironment } from '../support/harness.ts';
 import {
-  approveRequested,
-  chargesFor,
+  countChargesFor,
+  requestAndApprove,
   requestByCommand,
   requestsOf,
   type VisibleOrder,
   waitForOrder,
 } from '../support/orders.ts';
-import { DELEGATION, downloadAuditLog, giveReason } from '../support/people.ts';
-import { SecureRegistry, TRUSTS_REGISTRY } from '../support/registry.ts';
+import { CONTACTS_AND_NAMESERVERS, downloadAuditLog, giveReason } from '../support/people.ts';
+import { REGISTRY_CA_ENV, SecureRegistry } from '../support/registry.ts';
 
 /*
  * Registry records over HTTPS are proof of some results and hints about others. The bot is a separate process, because
@@ -20,16 +20,16 @@ import { SecureRegistry, TRUSTS_REGISTRY } from '../support/registry.ts';
 
 const MAX_WAIT_MS = 60_000;
 
-let s: Surroundings;
+let s: BotEnvironment;
 let registry: SecureRegistry;
 let alice: Actor;
 let bob: Actor;
 
 beforeAll(async () => {
-  s = await startSurroundings();
+  s = await startBotEnvironment();
   registry = await new SecureRegistry(s.service).start();
-  await s.start(SHORT_LEASES, {
-    ...TRUSTS_REGISTRY,
+  await s.start(SHORT_LEASE_BOT, {
+    ...REGISTRY_CA_ENV,
     RDAP_BOOTSTRAP_URL: registry.bootstrapUrl,
     SERVICE_TIMEOUT: '4s',
   });
@@ -48,11 +48,11 @@ async function queryRegistries(): Promise<void> {
   const form = await openForm(s.workspace, alice, '/domain import');
   await alice.submit(form, { names: 'soup.rest' });
 }
-async function requestRegistration(name: string): Promise<VisibleOrder> {
+async function requestUnansweredRegistration(name: string): Promise<VisibleOrder> {
   s.service.faults.set({ kind: 'drop_after', times: 1, match: { task: 'domain.create', name } });
   const form = await openForm(s.workspace, alice, `/domain create ${name}`);
-  const submit = () => alice.submit(form, DELEGATION);
-  const order = await approveRequested(bob, waitForOrder(s.workspace, submit, DOMAINS, name));
+  const submit = () => alice.submit(form, CONTACTS_AND_NAMESERVERS);
+  const order = await requestAndApprove(bob, waitForOrder(s.workspace, submit, DOMAINS, name));
   await order.waitForResult('UNKNOWN');
   return order;
 }
@@ -68,13 +68,13 @@ const waitForHint = (order: VisibleOrder) =>
 test(
   'a registration with the requested nameservers is settled as done automatically',
   async () => {
-    const order = await requestRegistration('brand-new.rest');
+    const order = await requestUnansweredRegistration('brand-new.rest');
     await queryRegistries();
     const reply = await order.waitForResult('SUCCEEDED', 15_000);
     expect(textOf(reply)).toMatch(
       /I marked this as done\. The registry shows.*registered at the time this was sent, with the requested nameservers/s,
     );
-    expect(chargesFor(s.service, 'brand-new.rest')).toBe(1);
+    expect(countChargesFor(s.service, 'brand-new.rest')).toBe(1);
     expect(requestsOf(s.service, order)).toHaveLength(1);
     const { csv } = await downloadAuditLog(s.workspace);
     const lines = csv.split('\r\n').filter((line) => line.includes(order.id) && line.includes(',resolved,'));
@@ -88,8 +88,8 @@ test(
   'a registration with other nameservers is only a hint, and a person settles it',
   async () => {
     const nameservers = [{ objectClassName: 'nameserver', ldhName: 'ns1.parked.example' }];
-    registry.changes.set('snatched.rest', { nameservers });
-    const order = await requestRegistration('snatched.rest');
+    registry.overrides.set('snatched.rest', { nameservers });
+    const order = await requestUnansweredRegistration('snatched.rest');
     await queryRegistries();
     expect(await waitForHint(order)).toMatch(
       /with other nameservers: ns1\.parked\.example\. Source: `localhost:\d+`/,
@@ -119,7 +119,7 @@ test(
       times: 1,
       match: { name: 'cafe.rest', task: 'domain.renew' },
     });
-    const order = await approveRequested(
+    const order = await requestAndApprove(
       bob,
       requestByCommand(s.workspace, alice, `/domain renew ${names.join(' ')}`),
     );
@@ -139,10 +139,12 @@ test(
     await giveReason(s.workspace, bob, first, 'order_resolve_failed', 'Not on the invoice');
     const last = await order.waitForResult('FAILED');
     expect(textOf(last)).toMatch(/\*cafe\.rest\*.*: <@U0BOB> marked this as failed/);
-    const again = await waitForOrder(s.workspace, () => alice.click(last, 'order_retry'));
-    await bob.click(again.card, 'order_approve');
-    await again.waitForResult('SUCCEEDED');
-    await until('each is charged once', () => names.every((name) => chargesFor(s.service, name) === 1));
+    const retryOrder = await waitForOrder(s.workspace, () => alice.click(last, 'order_retry'));
+    await bob.click(retryOrder.card, 'order_approve');
+    await retryOrder.waitForResult('SUCCEEDED');
+    await until('each name is charged once', () =>
+      names.every((name) => countChargesFor(s.service, name) === 1),
+    );
   },
   MAX_WAIT_MS,
 );

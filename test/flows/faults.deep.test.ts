@@ -1,17 +1,17 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import {
-  actAndReadReply,
   buttonsOf,
   DOMAINS,
+  performAndReadReply,
   readCommandReply,
   textOf,
   until,
   useTestDemo,
 } from '../support/demo.ts';
 import {
-  approveRequested,
-  chargesFor,
+  countChargesFor,
   orderOf,
+  requestAndApprove,
   requestByCommand,
   type VisibleOrder,
   waitForOrder,
@@ -26,30 +26,30 @@ afterEach(() => {
   t.workspace.faults.clear();
 });
 
-const requestAndApprove = (text: string, channel?: string) =>
-  approveRequested(t.bob, requestByCommand(t.workspace, t.alice, text, channel));
+const requestRenewal = (text: string, channel?: string) =>
+  requestAndApprove(t.bob, requestByCommand(t.workspace, t.alice, text, channel));
 
 describe('an order that the service refuses', () => {
   test('fails with the service’s code, and concurrent clicks on Retry make one new order', async () => {
     t.service.faults.set({ kind: 'refuse', code: 'EF01017', text: 'Not <today>', times: 1 });
-    const order = await requestAndApprove('/domain renew tapas.rest 2 -- twice');
+    const order = await requestRenewal('/domain renew tapas.rest 2 -- twice');
     const reply = await order.waitForResult('FAILED');
     expect(textOf(reply)).toMatch(/`EF01017` Not &lt;today&gt;/);
     expect(textOf(order.card)).toContain('EF01017');
-    const again = await waitForOrder(t.workspace, async () => {
+    const retryOrder = await waitForOrder(t.workspace, async () => {
       await Promise.all([
         t.alice.click(reply, 'order_retry'),
         t.bob.click(order.card, 'order_retry'),
         t.alice.click(order.card, 'order_retry'),
       ]);
     });
-    expect(orderOf(again.card)).toMatchObject({ names: 'tapas.rest', state: 'PENDING' });
-    expect(textOf(again.card)).toMatch(/for 2 years.*twice/s);
+    expect(orderOf(retryOrder.card)).toMatchObject({ names: 'tapas.rest', state: 'PENDING' });
+    expect(textOf(retryOrder.card)).toMatch(/for 2 years.*twice/s);
     // The requester is Alice or Bob, depending on who was faster.
-    await t.carol.click(again.card, 'order_approve');
-    await again.waitForResult('SUCCEEDED');
-    expect(chargesFor(t.service, 'tapas.rest')).toBe(1);
-    await actAndReadReply(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
+    await t.carol.click(retryOrder.card, 'order_approve');
+    await retryOrder.waitForResult('SUCCEEDED');
+    expect(countChargesFor(t.service, 'tapas.rest')).toBe(1);
+    await performAndReadReply(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
     expect(
       t.workspace
         .messages(DOMAINS)
@@ -59,12 +59,12 @@ describe('an order that the service refuses', () => {
   });
 
   test('shows how to link the account again if the credentials are no longer valid', async () => {
-    const user = t.service.state.user('alice', 4);
+    const user = t.service.state.findUser('alice', 4);
     if (user === undefined) throw new Error('the sandbox has no Alice');
     const { password } = user;
     user.password = 'changed-elsewhere';
     try {
-      const order = await requestAndApprove('/domain renew tavern.rest');
+      const order = await requestRenewal('/domain renew tavern.rest');
       expect(textOf(await order.waitForResult('FAILED'))).toMatch(/alice in context 4.*\/domain link/s);
     } finally {
       user.password = password;
@@ -73,19 +73,19 @@ describe('an order that the service refuses', () => {
 });
 
 describe('a failing Slack API', () => {
-  test('gives the person a reference that is in the log when a form can’t be opened', async () => {
+  test('that can’t open a form leads to a reply with a reference that is in the log', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'http_500' });
     const answer = await readCommandReply(t.workspace, t.alice, '/domain link');
     const reference = /Reference `([0-9a-f]{8})`/.exec(answer)?.[1];
     expect(reference, answer).toBeDefined();
-    expect(t.logged()).toContain(`"reference":"${reference}"`);
+    expect(t.getLog()).toContain(`"reference":"${reference}"`);
   });
 });
 
 describe('an unreachable service', () => {
   test('is retried, then the order fails and nothing was sent', async () => {
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew curry.rest');
-    const sent = t.service.requests.length;
+    const requestCount = t.service.requests.length;
     await t.service.close();
     await t.bob.click(order.card, 'order_approve');
     for (let tries = 1; tries <= 4; tries += 1) {
@@ -93,11 +93,11 @@ describe('an unreachable service', () => {
         `try ${tries} is over`,
         async () => (await countRetries(order)) >= tries || order.state === 'FAILED',
       );
-      // Waits of 1, 4 and 16 s; recovery handles orders that have been due for 15 s.
+      // Retries wait 1, 4 and 16 s. Recovery handles orders that have been due for 15 s.
       if (order.state !== 'FAILED') await t.demo.moveTime(40_000);
     }
     expect(textOf(await order.waitForResult('FAILED'))).toMatch(/couldn’t be reached, so nothing was sent/);
-    expect(t.service.requests).toHaveLength(sent);
+    expect(t.service.requests).toHaveLength(requestCount);
     expect(buttonsOf(order.card)).toEqual(['order_look', 'order_retry', 'order_receipt']);
   });
 

@@ -4,20 +4,26 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { generateToken } from '../../src/service/authenticator/signature.ts';
 import { Secret } from '../../src/service/secret.ts';
 import {
-  actAndReadReply,
   DOMAINS,
   link,
   openForm,
+  performAndReadReply,
   readCommandReply,
   textOf,
   useTestDemo,
 } from '../support/demo.ts';
 import { requestByCommand, waitForOrder } from '../support/orders.ts';
-import { chooseMethod, DELEGATION, listFields, openLink, readFieldValues } from '../support/people.ts';
+import {
+  CONTACTS_AND_NAMESERVERS,
+  chooseMethod,
+  listFields,
+  openLinkForm,
+  readFieldValues,
+} from '../support/people.ts';
 
 /* Forms are prefilled, show errors at their fields, and survive a slow service. */
 
-const t = useTestDemo({ linked: [] });
+const t = useTestDemo({ linkedPeople: [] });
 
 beforeAll(async () => {
   await link(t.workspace, t.alice, SANDBOX_ACCOUNTS.aliceDemoSystem);
@@ -25,7 +31,7 @@ beforeAll(async () => {
 });
 afterEach(() => t.service.faults.clear());
 
-const topView = (person: Actor): View => {
+const getTopView = (person: Actor): View => {
   const view = person.openedViews().at(-1);
   if (view === undefined) throw new Error(`${person.user.real_name} has no view open`);
   return view;
@@ -35,14 +41,14 @@ describe('initial values', () => {
   test('come from the command and from the person’s last use in this context', async () => {
     const first = await openForm(t.workspace, t.alice, '/domain create new.rest -- for Anna');
     expect(readFieldValues(first)).toEqual({ name: 'new.rest', reason: 'for Anna' });
-    await waitForOrder(t.workspace, () => t.alice.submit(first, DELEGATION));
+    await waitForOrder(t.workspace, () => t.alice.submit(first, CONTACTS_AND_NAMESERVERS));
 
     const transfer = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
     expect(readFieldValues(transfer), 'contacts of the last registration').toEqual({
       name: 'bistro.rest',
-      ...DELEGATION,
+      ...CONTACTS_AND_NAMESERVERS,
     });
-    const other = { ...DELEGATION, ownerc: String(SANDBOX_CONTACTS[3]) };
+    const other = { ...CONTACTS_AND_NAMESERVERS, ownerc: String(SANDBOX_CONTACTS[3]) };
     await waitForOrder(t.workspace, () => t.alice.submit(transfer, { ...other, auth: 'code-of-bistro' }));
 
     const next = await openForm(t.workspace, t.alice, '/domain create another.rest');
@@ -50,11 +56,11 @@ describe('initial values', () => {
     await t.alice.close(next);
 
     await readCommandReply(t.workspace, t.alice, '/domain use 1');
-    const elsewhere = await openForm(t.workspace, t.alice, '/domain create another.rest');
-    expect(readFieldValues(elsewhere), 'no contacts of another context').toEqual({
+    const formInOtherContext = await openForm(t.workspace, t.alice, '/domain create another.rest');
+    expect(readFieldValues(formInOtherContext), 'no contacts of another context').toEqual({
       name: 'another.rest',
     });
-    await t.alice.close(elsewhere);
+    await t.alice.close(formInOtherContext);
     await readCommandReply(t.workspace, t.alice, '/domain use 4');
   });
 
@@ -62,10 +68,10 @@ describe('initial values', () => {
     const view = await openForm(t.workspace, t.alice, '/domain create switched.rest');
     await readCommandReply(t.workspace, t.alice, '/domain use 1');
     const before = t.workspace.messages(DOMAINS).length;
-    expect(await t.alice.submit(view, DELEGATION)).toMatchObject({ outcome: 'updated' });
-    const again = topView(t.alice);
+    expect(await t.alice.submit(view, CONTACTS_AND_NAMESERVERS)).toMatchObject({ outcome: 'updated' });
+    const again = getTopView(t.alice);
     expect(textOf(again)).toMatch(/alice in context 1.*Nothing was requested/s);
-    expect(readFieldValues(again)).toEqual({ name: 'switched.rest', ...DELEGATION });
+    expect(readFieldValues(again)).toEqual({ name: 'switched.rest', ...CONTACTS_AND_NAMESERVERS });
     expect(t.workspace.messages(DOMAINS)).toHaveLength(before);
     const order = await waitForOrder(t.workspace, () => t.alice.submit(again));
     expect(textOf(order.card), 'the confirmed account').toContain('DEMO');
@@ -96,7 +102,7 @@ describe('errors', () => {
     const long = `${'a'.repeat(64)}.rest`;
     const create = await openForm(t.workspace, t.alice, `/domain create ${long} second.rest`);
     expect(textOf(create)).toMatch(/ignored the 3rd word of your command.*Domain name.*64 characters/s);
-    // Errors are above their field. Parts that the command leaves out have none.
+    // The error is above its field. Fields that the command doesn't fill have no error.
     expect(create.blocks.map(({ type }) => type).slice(0, 3)).toEqual(['section', 'context', 'input']);
     expect(create.blocks.filter(({ type }) => type === 'context')).toHaveLength(1);
     expect(readFieldValues(create)).toMatchObject({ name: long });
@@ -109,10 +115,10 @@ describe('errors', () => {
     await t.alice.close(good);
   });
 
-  test('in a name or an auth code don’t hide those of the nameservers', async () => {
+  test('in a name or an auth code don’t hide errors in the nameservers', async () => {
     const create = await openForm(t.workspace, t.alice, '/domain create');
     const nameServers = 'ns1.dns.example';
-    const bad = { ...DELEGATION, name: 'under_score.rest', nameServers };
+    const bad = { ...CONTACTS_AND_NAMESERVERS, name: 'under_score.rest', nameServers };
     expect(await t.alice.submit(create, bad)).toMatchObject({
       errors: {
         name: expect.stringContaining('underscore'),
@@ -131,9 +137,11 @@ describe('errors', () => {
     await t.alice.close(transfer);
   });
 
-  test('that involve several fields are shown at the one to change', async () => {
+  test('that involve several fields are shown at the field to change', async () => {
     const create = await openForm(t.workspace, t.alice, '/domain create rules.rest');
-    expect(await t.alice.submit(create, { ...DELEGATION, nameServers: 'ns1.dns.example' })).toMatchObject({
+    expect(
+      await t.alice.submit(create, { ...CONTACTS_AND_NAMESERVERS, nameServers: 'ns1.dns.example' }),
+    ).toMatchObject({
       errors: { nameServers: expect.stringContaining('2 to 7') },
     });
     await t.alice.close(create);
@@ -161,7 +169,7 @@ test('control characters are removed from a reason', async () => {
 
 describe('the link form', () => {
   test('shows the fields of the chosen method, and keeps typed values', async () => {
-    const view = await openLink(t.workspace, t.ada, 'password');
+    const view = await openLinkForm(t.workspace, t.ada, 'password');
     expect(listFields(view)).toEqual(['method', 'user', 'context', 'password']);
     expect(readFieldValues(view)).toEqual({ method: 'password', context: '4' });
     await t.ada.changeInput(view, 'user', 'frontdesk');
@@ -179,7 +187,7 @@ describe('the link form', () => {
   });
 
   test('asks for a token or the shared secret', async () => {
-    const view = await openLink(t.workspace, t.ada, 'two_factor');
+    const view = await openLinkForm(t.workspace, t.ada, 'two_factor');
     const { user, password } = SANDBOX_ACCOUNTS.tina;
     expect(await t.ada.submit(view, { user, password })).toMatchObject({
       errors: { token: expect.stringContaining('token or the shared secret') },
@@ -193,9 +201,9 @@ describe('the link form', () => {
   test('links with only a token until the session ends, then shows how to link again', async () => {
     const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
     const { token } = generateToken(new Secret(totpSecret), Date.now());
-    const view = await openLink(t.workspace, t.bob, 'two_factor');
-    const typed = { user, context: String(context), password, token: token.reveal() };
-    expect(await t.bob.submit(view, typed)).toEqual({ outcome: 'closed' });
+    const view = await openLinkForm(t.workspace, t.bob, 'two_factor');
+    const values = { user, context: String(context), password, token: token.reveal() };
+    expect(await t.bob.submit(view, values)).toEqual({ outcome: 'closed' });
     const search = () => readCommandReply(t.workspace, t.bob, '/domain prereg table-001');
     await t.workspace.waitFor(() => t.bob.ephemerals()[0], { what: 'the confirmation to Bob' });
     expect(await search()).toContain('table-001.rest');
@@ -203,44 +211,44 @@ describe('the link form', () => {
     expect(await search()).toMatch(/refused your linked account.*\/domain link/s);
   });
 
-  test('shows on a slow service that it is checking, then the result', async () => {
-    const view = await openLink(t.workspace, t.ada, 'password');
+  test('shows that it is checking while the service is slow, then shows the result', async () => {
+    const view = await openLinkForm(t.workspace, t.ada, 'password');
     t.service.faults.set({ kind: 'slow', delayMs: 2_300, times: 1, match: { task: 'session.create' } });
     const { user, password } = SANDBOX_ACCOUNTS.frontdesk;
     expect(await t.ada.submit(view, { user, password })).toMatchObject({ outcome: 'updated' });
-    expect(textOf(topView(t.ada))).toContain('Checking');
+    expect(textOf(getTopView(t.ada))).toContain('Checking');
     await t.workspace.waitFor(
-      () => (textOf(topView(t.ada)).includes('Linked: `frontdesk') ? true : undefined),
+      () => (textOf(getTopView(t.ada)).includes('Linked: `frontdesk') ? true : undefined),
       { what: 'the view to show the result' },
     );
-    await t.ada.close(topView(t.ada));
+    await t.ada.close(getTopView(t.ada));
   });
 
-  test('comes back with all values but the secrets when a slow service refuses', async () => {
-    const view = await openLink(t.workspace, t.ada, 'password');
+  test('is shown again with all values but the secrets if a slow service refuses them', async () => {
+    const view = await openLinkForm(t.workspace, t.ada, 'password');
     t.service.faults.set({ kind: 'slow', delayMs: 2_300, times: 1, match: { task: 'session.create' } });
-    const typed = { user: 'frontdesk', context: '7', password: 'not-the-password' };
-    expect(await t.ada.submit(view, typed)).toMatchObject({ outcome: 'updated' });
+    const values = { user: 'frontdesk', context: '7', password: 'not-the-password' };
+    expect(await t.ada.submit(view, values)).toMatchObject({ outcome: 'updated' });
     const again = await t.workspace.waitFor(
-      () => (listFields(topView(t.ada)).includes('password') ? topView(t.ada) : undefined),
-      { what: 'the form again' },
+      () => (listFields(getTopView(t.ada)).includes('password') ? getTopView(t.ada) : undefined),
+      { what: 'the form with an error' },
     );
     expect(textOf(again)).toContain('didn’t accept these credentials');
     expect(readFieldValues(again)).toEqual({ method: 'password', user: 'frontdesk', context: '7' });
     expect(JSON.stringify(t.workspace.calls)).not.toContain('not-the-password');
     const { context, password } = SANDBOX_ACCOUNTS.frontdesk;
-    const reply = await actAndReadReply(t.workspace, t.ada, () =>
+    const reply = await performAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(again, { context: String(context), password }),
     );
     expect(reply).toContain('Linked: `frontdesk');
   });
 
   test('names the account that it replaces', async () => {
-    const reply = await actAndReadReply(t.workspace, t.ada, () =>
+    const reply = await performAndReadReply(t.workspace, t.ada, () =>
       link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob),
     );
     expect(reply).toMatch(/Linked: `bob in context 4`.*replaces `frontdesk in context 4` \(password\)/s);
-    const again = await actAndReadReply(t.workspace, t.ada, () =>
+    const again = await performAndReadReply(t.workspace, t.ada, () =>
       link(t.workspace, t.ada, SANDBOX_ACCOUNTS.bob),
     );
     expect(again, 'linking the same account again').not.toContain('replaces');
@@ -250,20 +258,20 @@ describe('the link form', () => {
 describe('/domain help', () => {
   test('is short, and its button replaces it with the full help', async () => {
     expect(await readCommandReply(t.workspace, t.alice, '/domain help')).toMatch(/renew NAME.*create NAME/s);
-    const short = t.alice.ephemerals(DOMAINS).at(-1);
-    if (short === undefined) throw new Error('help said nothing');
-    await t.alice.click(short, 'help_all');
-    const full = await t.workspace.waitFor(
+    const shortHelp = t.alice.ephemerals(DOMAINS).at(-1);
+    if (shortHelp === undefined) throw new Error('no help was shown');
+    await t.alice.click(shortHelp, 'help_all');
+    const fullHelp = await t.workspace.waitFor(
       () => t.alice.ephemerals(DOMAINS).find((each) => textOf(each).includes('/domain unwatch NAME')),
-      { what: 'all commands' },
+      { what: 'the full help' },
     );
-    expect(textOf(full)).toMatch(
+    expect(textOf(fullHelp)).toMatch(
       /Everyday.*Search and lists.*Watch.*People and money.*For admins.*settings/s,
     );
-    expect(t.alice.ephemerals(DOMAINS), 'the short help is replaced').not.toContain(short);
+    expect(t.alice.ephemerals(DOMAINS), 'the short help is replaced').not.toContain(shortHelp);
   });
 
-  test('shows everything at once, and accepts a name before its subcommand', async () => {
+  test('lists every command with `all`, and `/domain NAME` gets a suggestion', async () => {
     expect(await readCommandReply(t.workspace, t.alice, '/domain help all')).toMatch(
       /For admins.*audit \[FROM\]/s,
     );

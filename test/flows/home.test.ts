@@ -1,8 +1,15 @@
 import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { actUntilOpened, openForm, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
-import { approveRequested, requestByCommand, type VisibleOrder } from '../support/orders.ts';
+import {
+  openForm,
+  performAndWaitForView,
+  readCommandReply,
+  textOf,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import { requestAndApprove, requestByCommand, type VisibleOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
 const t = useTestDemo();
@@ -16,17 +23,17 @@ beforeAll(async () => {
   );
 });
 
-/** Opens a person's Home tab and waits for its new version with a text. */
-async function openHome(person: Actor, shows: string): Promise<View> {
+/** Opens a person's Home tab and waits until it shows a text. */
+async function openHome(person: Actor, expectedText: string): Promise<View> {
   await person.openHome();
-  return waitForHome(person, (text) => text.includes(shows), shows);
+  return waitForHome(person, (text) => text.includes(expectedText), expectedText);
 }
 
-function waitForHome(person: Actor, holds: (text: string) => boolean, what: string): Promise<View> {
+function waitForHome(person: Actor, matches: (text: string) => boolean, what: string): Promise<View> {
   return t.workspace.waitFor(
     () => {
       const view = person.homeView();
-      return view !== undefined && holds(JSON.stringify(view.blocks)) ? view : undefined;
+      return view !== undefined && matches(JSON.stringify(view.blocks)) ? view : undefined;
     },
     { what: `the Home tab of ${person.user.real_name} to show ${what}` },
   );
@@ -94,20 +101,22 @@ describe('the Home tab', () => {
 
   it('shows an approver the orders to settle', async () => {
     t.service.faults.set({ kind: 'status_500', match: { task: 'domain.renew' }, times: 1 });
-    const lost = await approveRequested(
+    const unansweredOrder = await requestAndApprove(
       t.bob,
       requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest'),
     );
-    await lost.waitForResult('UNKNOWN');
+    await unansweredOrder.waitForResult('UNKNOWN');
     const view = await openHome(t.bob, 'order_resolve_done');
-    await giveReason(t.workspace, t.bob, view, 'order_resolve_done', 'seen there', { value: lost.id });
-    await lost.waitForState('SUCCEEDED');
+    await giveReason(t.workspace, t.bob, view, 'order_resolve_done', 'seen there', {
+      value: unansweredOrder.id,
+    });
+    await unansweredOrder.waitForState('SUCCEEDED');
     await waitForHome(t.bob, (text) => !text.includes('order_resolve_done'), 'nothing to settle');
   });
 
   it('opens the settings for admins and confirms their changes', async () => {
     const view = await openHome(t.ada, 'home_settings');
-    const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(view, 'home_settings'));
+    const form = await performAndWaitForView(t.workspace, t.ada, () => t.ada.click(view, 'home_settings'));
     expect(form.callback_id).toBe('settings');
     expect(await t.ada.submit(form, { approval_remind_after: '2h' })).toMatchObject({ outcome: 'closed' });
     const message = await t.workspace.waitFor(() => t.workspace.messages('D0ADA').at(-1), {
@@ -116,26 +125,26 @@ describe('the Home tab', () => {
     expect(message.text).toContain('I saved these settings');
   });
 
-  const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+  const DAY_FORMAT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
   it('shows the next expiries, by name and by month', async () => {
-    const ends = new Date(Date.now() + 50 * 86_400_000);
+    const expiresAt = new Date(Date.now() + 50 * 86_400_000);
     await readCommandReply(
       t.workspace,
       t.alice,
-      `/domain watch tea.example ${ends.toISOString().slice(0, 10)}`,
+      `/domain watch tea.example ${expiresAt.toISOString().slice(0, 10)}`,
     );
     const view = await openHome(t.alice, 'tea.example');
     const captions = view.blocks.flatMap(({ type, caption }) => (type === 'data_table' ? caption : []));
     expect(captions).toEqual(['Expirations by month', 'Next to expire']);
-    expect(textOf(view)).toContain(DAY.format(ends));
+    expect(textOf(view)).toContain(DAY_FORMAT.format(expiresAt));
   });
 
   it('shows names that can still be saved, even after many lost ones', async () => {
     const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
-    const gone = Array.from({ length: 25 }, (_, n) => `gone${n}.rest,${day(-78)}`);
+    const lostNames = Array.from({ length: 25 }, (_, n) => `gone${n}.rest,${day(-78)}`);
     const form = await openForm(t.workspace, t.alice, '/domain import');
-    const names = [...gone, `soon.rest,${day(2)}`].join('\n');
+    const names = [...lostNames, `soon.rest,${day(2)}`].join('\n');
     await t.alice.submit(form, { names });
     await until(
       'the names are imported',
@@ -148,7 +157,7 @@ describe('the Home tab', () => {
     );
     expect(text).toMatch(/gone\.rest\n\d+\nRestore/);
     expect(text).not.toMatch(/gone\d+\.rest/);
-    for (const line of [...gone, 'soon.rest', 'gone.rest'])
+    for (const line of [...lostNames, 'soon.rest', 'gone.rest'])
       await readCommandReply(t.workspace, t.alice, `/domain unwatch ${line.split(',')[0]}`);
   });
 
@@ -162,7 +171,7 @@ describe('the Home tab', () => {
 
   it('links an account from the first steps, then shows the account', async () => {
     const view = await openHome(t.carol, 'First steps');
-    const form = await actUntilOpened(t.workspace, t.carol, () => t.carol.click(view, 'home_link'));
+    const form = await performAndWaitForView(t.workspace, t.carol, () => t.carol.click(view, 'home_link'));
     expect(form.callback_id).toBe('link');
     const { user, context, password } = SANDBOX_ACCOUNTS.bob;
     expect(await t.carol.submit(form, { user, context: String(context), password })).toMatchObject({
@@ -175,7 +184,7 @@ describe('the Home tab', () => {
   it.each(['invalid_arguments', 'a_code_of_next_year'])(
     'leaves out tables and charts if Slack rejects them with %s',
     async (code) => {
-      // The previous view also has a table and must not use up the fault.
+      // A view with a table is published first, so that it doesn't use up the fault.
       const before = t.alice.homeView();
       await t.alice.openHome();
       await until('a new version of the Home tab', () => t.alice.homeView() !== before);

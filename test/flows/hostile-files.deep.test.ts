@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { describe, expect, test } from 'vitest';
-import { actUntilOpened, openForm, textOf, useTestDemo } from '../support/demo.ts';
+import { openForm, performAndWaitForView, textOf, useTestDemo } from '../support/demo.ts';
 
 /*
  * Files that could block the event loop: the form refuses them, names the exceeded limit, and the bot keeps working.
@@ -12,9 +12,9 @@ const t = useTestDemo();
 /** More than a busy machine adds, and less than splitting all rows of such a file takes. */
 const MAX_STALL_MS = 4_000;
 
-const MANY = 180_000;
-const WIDE_HEADER = `name${',note'.repeat(MANY)}\n${'cafe.rest\n'.repeat(500)}`.slice(0, 999_000);
-const WIDE_ROWS = `zone,task,amount,valid_from,source\n${`rest${','.repeat(MANY)}\n`.repeat(5)}`;
+const CELL_COUNT = 180_000;
+const WIDE_HEADER = `name${',note'.repeat(CELL_COUNT)}\n${'cafe.rest\n'.repeat(500)}`.slice(0, 999_000);
+const WIDE_ROWS = `zone,task,amount,valid_from,source\n${`rest${','.repeat(CELL_COUNT)}\n`.repeat(5)}`;
 const OPEN_QUOTE = `name\n"${'cafe.rest\n'.repeat(99_000)}`;
 const BLANK_LINES = `name\n${',\n'.repeat(490_000)}`;
 const MANY_ROWS = `name\n${Array.from({ length: 60_000 }, (_, index) => `n${index}.rest`).join('\n')}`;
@@ -36,17 +36,17 @@ const FORMS: Readonly<Record<string, () => Promise<View>>> = {
     const before = t.ada.ephemerals().length;
     await t.ada.command('C0DOMAINS', '/domain prices');
     const list = await t.workspace.waitFor(() => t.ada.ephemerals()[before], { what: 'the price list' });
-    return actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'prices_import'));
+    return performAndWaitForView(t.workspace, t.ada, () => t.ada.click(list, 'prices_import'));
   },
   bulk: () => openForm(t.workspace, t.alice, '/domain bulk delete'),
 };
 
-function shownIn(person: Actor, { id }: View): string | undefined {
+function readViewText(person: Actor, { id }: View): string | undefined {
   const shown = person.openedViews().find((view) => view.id === id);
   return shown && textOf({ blocks: shown.blocks });
 }
 
-/** One form gets every file; the others use the same parser. */
+/** One form gets every file. The others use the same parser, so two files are enough. */
 const filesFor = (form: string) => (form === 'names_import' ? FILES : FILES.slice(-2));
 
 describe.each(Object.entries(FORMS))('the form %s', (form, open) => {
@@ -54,20 +54,20 @@ describe.each(Object.entries(FORMS))('the form %s', (form, open) => {
     const person = form === 'bulk' ? t.alice : t.ada;
     const view = await open();
     const file = person.upload('hostile.csv', text);
-    const stall = monitorEventLoopDelay({ resolution: 10 });
-    stall.enable();
+    const eventLoopDelay = monitorEventLoopDelay({ resolution: 10 });
+    eventLoopDelay.enable();
     const result = await person.submit(view, { file: [file] });
     // On a busy machine the form first shows that it is checking.
     const errors = await t.workspace.waitFor(
       () => {
-        const now = result.outcome === 'errors' ? result.errors['file'] : shownIn(person, view);
-        return now !== undefined && expected.test(now) ? now : undefined;
+        const shownError = result.outcome === 'errors' ? result.errors['file'] : readViewText(person, view);
+        return shownError !== undefined && expected.test(shownError) ? shownError : undefined;
       },
       { what: `${expected} at the form: ${JSON.stringify(result).slice(0, 300)}` },
     );
-    stall.disable();
+    eventLoopDelay.disable();
     expect(errors).toMatch(expected);
-    expect(stall.max / 1e6, 'the longest stall in milliseconds').toBeLessThan(MAX_STALL_MS);
+    expect(eventLoopDelay.max / 1e6, 'the longest stall in milliseconds').toBeLessThan(MAX_STALL_MS);
     await person.close(view);
   });
 });

@@ -1,10 +1,10 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   until,
@@ -15,27 +15,27 @@ import { requestByCommand, requestsOf, type VisibleOrder, waitForOrder } from '.
 /* The impact on a name is shown to the requester before the request, and to its approvers. */
 
 const t = useTestDemo({ settings: { APPROVAL_TASKS: 'delete,nameservers,authcode,owner-change' } });
-const SERVERS = ['ns1.dns.example', 'ns2.dns.example'];
+const NAMESERVERS = ['ns1.dns.example', 'ns2.dns.example'];
 
-const dns = () => {
+const getDns = () => {
   const { sandbox } = t.demo.dns;
   if (sandbox === undefined) throw new Error('the demo has no DNS');
   return sandbox;
 };
 
 const HOUR_MS = 3_600_000;
-const MAIL = ['@ MX 10 mail.cafe.rest'];
+const MAIL_RECORDS = ['@ MX 10 mail.cafe.rest'];
 
 /** Watches a name without a website or mail. */
-async function watchUnused(name: string): Promise<void> {
-  const expires = t.service.clock.registry() + 300 * 24 * HOUR_MS;
-  t.service.state.addDomain({ name, context: 4, expires, nameServers: [...SERVERS] });
-  dns().world.serve(name, SERVERS, []);
-  dns().world.delegate(name, SERVERS);
-  await watch(name);
+async function watchUnusedName(name: string): Promise<void> {
+  const expires = t.service.clock.registryTime() + 300 * 24 * HOUR_MS;
+  t.service.state.addDomain({ name, context: 4, expires, nameServers: [...NAMESERVERS] });
+  getDns().world.serve(name, NAMESERVERS, []);
+  getDns().world.delegate(name, NAMESERVERS);
+  await watchAndLookUp(name);
 }
 
-async function watch(name: string): Promise<void> {
+async function watchAndLookUp(name: string): Promise<void> {
   await readCommandReply(t.workspace, t.alice, `/domain watch ${name}`);
   await until(
     `a lookup of ${name}`,
@@ -56,12 +56,12 @@ async function confirmDraft(draft: Message, name: string): Promise<VisibleOrder>
 }
 
 const clickApprove = (order: VisibleOrder) =>
-  actAndReadReply(t.workspace, t.bob, () => t.bob.click(order.card, 'order_approve'));
+  performAndReadReply(t.workspace, t.bob, () => t.bob.click(order.card, 'order_approve'));
 
 beforeAll(async () => {
-  for (const host of ['ns1.new.example', 'ns2.new.example']) await dns().addNameserver(host);
+  for (const host of ['ns1.new.example', 'ns2.new.example']) await getDns().addNameserver(host);
   // The mail server of bar.rest is below cafe.rest.
-  for (const name of ['bar.rest', 'cafe.rest']) await watch(name);
+  for (const name of ['bar.rest', 'cafe.rest']) await watchAndLookUp(name);
 }, 60_000);
 
 async function requestDraft(line: string): Promise<Message> {
@@ -72,9 +72,9 @@ async function requestDraft(line: string): Promise<Message> {
 }
 
 const openConfirmForm = (draft: Message) =>
-  actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+  performAndWaitForView(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
 
-describe('a delete', () => {
+describe('a deletion', () => {
   test('shows what will stop working, and accepts only the name of the order as confirmation', async () => {
     const draft = await requestDraft('delete cafe.rest');
     const text = textOf(draft);
@@ -114,7 +114,7 @@ describe('new nameservers', () => {
 
   test('that serve the same records need only a click to confirm', async () => {
     const lines = ['@ A 198.51.100.8', 'www A 198.51.100.8', '@ MX 10 mail.cafe.rest'];
-    dns().world.serve('bar.rest', ['ns1.new.example', 'ns2.new.example'], lines);
+    getDns().world.serve('bar.rest', ['ns1.new.example', 'ns2.new.example'], lines);
     const draft = await requestDraft('nameservers bar.rest ns1.new.example ns2.new.example');
     expect(textOf(draft)).toMatch(/The new nameservers answer for the name with the current DNS records/);
     const order = await waitForOrder(t.workspace, () => t.alice.click(draft, 'order_confirm'));
@@ -123,28 +123,28 @@ describe('new nameservers', () => {
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('that change between the request and the approval are reported on the card', async () => {
+  test('that stop answering before the request is confirmed are reported on the card', async () => {
     const lines = [
       '@ A 198.51.100.7',
       'www A 198.51.100.7',
       '@ MX 10 mail.cafe.rest',
       'mail A 198.51.100.25',
     ];
-    dns().world.serve(
+    getDns().world.serve(
       'cafe.rest',
       ['ns1.new.example', 'ns2.new.example'],
       [...lines, '@ TXT "v=spf1 mx -all"', '_dmarc TXT "v=DMARC1; p=reject"'],
     );
     const draft = await requestDraft('nameservers cafe.rest ns1.new.example ns2.new.example');
     expect(textOf(draft)).toContain('don’t have its DNSSEC key');
-    dns().world.drop('cafe.rest', ['ns2.new.example']);
+    getDns().world.drop('cafe.rest', ['ns2.new.example']);
     const order = await confirmDraft(draft, 'cafe.rest');
     await until('the change on the card', () =>
       /hanged since it was requested.*\*New:\* `ns2\.new\.example` doesn’t answer for this name/s.test(
         textOf(order.card),
       ),
     );
-    dns().world.serve('cafe.rest', SERVERS, lines);
+    getDns().world.serve('cafe.rest', NAMESERVERS, lines);
   });
 });
 
@@ -157,12 +157,12 @@ test('the impact of an auth code is added to the posted card', async () => {
 describe('a new finding between the request and the approval', () => {
   test('needs a second click on Approve', async () => {
     const name = 'quarter.rest';
-    await watchUnused(name);
+    await watchUnusedName(name);
     const draft = await requestDraft(`delete ${name}`);
     expect(textOf(draft)).toContain('No website or mail found');
     const order = await confirmDraft(draft, name);
     await until('the impact on the card', () => textOf(order.card).includes('No website or mail found'));
-    dns().world.serve(name, SERVERS, [...MAIL, '@ A 198.51.100.77']);
+    getDns().world.serve(name, NAMESERVERS, [...MAIL_RECORDS, '@ A 198.51.100.77']);
     await t.demo.moveTime(15 * 60_000);
     expect(await clickApprove(order)).toMatch(/changed since it was requested.*approve again/);
     await until('the new findings on the card', () =>
@@ -174,21 +174,21 @@ describe('a new finding between the request and the approval', () => {
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('makes old findings unknown while the new nameservers don’t answer', async () => {
-    await watchUnused('slow.rest');
+  test('about silent nameservers stops the approval and is shown on the card', async () => {
+    await watchUnusedName('slow.rest');
     const hosts = ['ns1.new.example', 'ns2.new.example'];
-    dns().world.serve('slow.rest', hosts, []);
+    getDns().world.serve('slow.rest', hosts, []);
     const draft = await requestDraft(`nameservers slow.rest ${hosts.join(' ')}`);
     const order = await waitForOrder(t.workspace, () => t.alice.click(draft, 'order_confirm'));
     await until('the impact on the card', () => textOf(order.card).includes('The new nameservers answer'));
     await t.demo.moveTime(2.5 * 24 * HOUR_MS);
-    for (const server of hosts) dns().faults.set({ kind: 'silence', match: { server } });
+    for (const server of hosts) getDns().faults.set({ kind: 'silence', match: { server } });
     expect(await clickApprove(order)).toMatch(/impact of this order changed since it was requested/);
     await until('the failed check on the card', () =>
       /don’t answer|no answer|couldn’t be asked|Couldn’t check|weren’t asked/.test(textOf(order.card)),
     );
     expect(requestsOf(t.service, order)).toEqual([]);
-    dns().faults.clear();
+    getDns().faults.clear();
     await t.alice.click(order.card, 'order_cancel');
     await order.waitForResult('CANCELLED');
   });
@@ -196,26 +196,26 @@ describe('a new finding between the request and the approval', () => {
 
 describe('the impact shown for confirmation', () => {
   test('is from a new lookup, not the latest stored one', async () => {
-    await watchUnused('evening.rest');
+    await watchUnusedName('evening.rest');
     await t.demo.moveTime(4.5 * HOUR_MS);
-    dns().world.serve('evening.rest', SERVERS, MAIL);
+    getDns().world.serve('evening.rest', NAMESERVERS, MAIL_RECORDS);
     expect(textOf(await requestDraft('delete evening.rest'))).toMatch(/Mail will stop working/);
   });
 
-  test('is updated in the form since the request', async () => {
-    await watchUnused('minute.rest');
+  test('is updated in the form if it has changed since the request', async () => {
+    await watchUnusedName('minute.rest');
     const draft = await requestDraft('delete minute.rest');
     expect(textOf(draft)).toContain('No website or mail found');
-    dns().world.serve('minute.rest', SERVERS, MAIL);
+    getDns().world.serve('minute.rest', NAMESERVERS, MAIL_RECORDS);
     expect(textOf(await openConfirmForm(draft))).toMatch(/Mail will stop working/);
   });
 });
 
-describe('names that redirect to another one', () => {
-  test('break when that one is deleted', async () => {
+describe('a name that redirects to another name', () => {
+  test('is in the impact of deleting the other name', async () => {
     const form = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
     const target = 'https://Target.rest/menu';
-    await watchUnused('target.rest');
+    await watchUnusedName('target.rest');
     const order = await waitForOrder(t.workspace, () =>
       t.alice.submit(form, { target, type: 'DOMAIN', mode: 'HTTP' }),
     );

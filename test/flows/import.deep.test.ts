@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import {
-  actAndReadReply,
   DOMAINS,
   openForm,
+  performAndReadReply,
   readCommandReply,
   textOf,
   useTestDemo,
@@ -12,12 +12,12 @@ import {
 
 const t = useTestDemo();
 
-function send(text: string): Promise<string> {
+function sendCommand(text: string): Promise<string> {
   return readCommandReply(t.workspace, t.alice, text);
 }
 
-/** Alice's ephemeral message after an action, with its buttons. */
-async function ephemeralAfter(act: () => Promise<unknown>) {
+/** Acts, and waits for Alice's next ephemeral message, with its buttons. */
+async function actAndWaitForEphemeral(act: () => Promise<unknown>) {
   const before = t.alice.ephemerals().length;
   await act();
   return t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'a reply to Alice' });
@@ -26,14 +26,14 @@ async function ephemeralAfter(act: () => Promise<unknown>) {
 describe('names as people type them', () => {
   test.each(['www.example.com', 'https://www.example.com/', '\u200bwww.example.com\u00a0'])(
     'the reply to a host offers to watch its domain: %j',
-    async (typed) => {
-      await send('/domain unwatch example.com');
-      const answer = await ephemeralAfter(() =>
-        t.alice.command(DOMAINS, `/domain watch ${typed} 2027-09-01`),
+    async (host) => {
+      await sendCommand('/domain unwatch example.com');
+      const answer = await actAndWaitForEphemeral(() =>
+        t.alice.command(DOMAINS, `/domain watch ${host} 2027-09-01`),
       );
       expect(textOf(answer)).toMatch(/I added nothing to the watch list.*www\.example\.com.*example\.com/);
       expect(await t.demo.bot.expiry.find('www.example.com')).toBeUndefined();
-      const watched = await actAndReadReply(t.workspace, t.alice, () =>
+      const watched = await performAndReadReply(t.workspace, t.alice, () =>
         t.alice.click(answer, 'watch_domain'),
       );
       expect(watched).toContain('example.com');
@@ -42,19 +42,19 @@ describe('names as people type them', () => {
   );
 
   test('unwatch of an unwatched host names the domain', async () => {
-    expect(await send('/domain unwatch www.example.com')).toContain('is a subdomain of example.com');
+    expect(await sendCommand('/domain unwatch www.example.com')).toContain('is a subdomain of example.com');
   });
 
   test('a name with emoji is watched, however it is typed', async () => {
-    expect(await send('/domain watch xn--53h.com 2027-09-01')).toContain('☕.com');
-    expect(await send('/domain watch ☕.com')).toContain('already on the watch list');
+    expect(await sendCommand('/domain watch xn--53h.com 2027-09-01')).toContain('☕.com');
+    expect(await sendCommand('/domain watch ☕.com')).toContain('already on the watch list');
   });
 
   // Every command that takes a name; the forms parse names with the same schema.
   test.each(['renew', 'restore', 'delete', 'authcode', 'owner-change', 'name'])(
     '/domain %s suggests the domain of a host',
     async (task) => {
-      expect(await send(`/domain ${task} www.example.com`)).toMatch(
+      expect(await sendCommand(`/domain ${task} www.example.com`)).toMatch(
         /is a subdomain of example\.com\. Use example\.com instead/,
       );
     },
@@ -80,12 +80,12 @@ describe('a list from another program', () => {
 
   test('with only creation dates is imported without dates, and the report explains it', async () => {
     const file = t.alice.upload('list.csv', 'domain;created\nold3.de;2020-01-01\nwww.old4.de;2020-01-01');
-    const report = await ephemeralAfter(() => submitImport({ file: [file] }));
+    const report = await actAndWaitForEphemeral(() => submitImport({ file: [file] }));
     expect(textOf(report)).toMatch(
       /1 name added, 1 line rejected.*Line 3.*www\.old4\.de.*old4\.de.*“created”.*I imported no dates/s,
     );
     expect((await t.demo.bot.expiry.find('old3.de'))?.expiry).toBeUndefined();
-    await actAndReadReply(t.workspace, t.alice, () => t.alice.click(report, 'watch_domain'));
+    await performAndReadReply(t.workspace, t.alice, () => t.alice.click(report, 'watch_domain'));
     expect(await t.demo.bot.expiry.find('old4.de')).toBeDefined();
   });
 });

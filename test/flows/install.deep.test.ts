@@ -7,28 +7,28 @@ import { findHelm } from '../../.ci/helm.mjs';
 import { parseVaultKeys } from '../../src/config/environment.ts';
 import { startChild } from '../support/child.ts';
 import { readCommandReply } from '../support/demo.ts';
-import { MAIN, type Surroundings, startSurroundings } from '../support/harness.ts';
+import { type BotEnvironment, MAIN_BOT, startBotEnvironment } from '../support/harness.ts';
 
 /*
- * Follows docs/install.md and the README to the letter: runs each command that works without a cluster or Docker, and
- * sets up a bot with Socket Mode.
+ * Follows docs/install.md and the README to the letter: runs each command that works without a cluster or
+ * Docker, and sets up a bot with Socket Mode.
  */
 
 const CLI = new URL('../../src/cli.ts', import.meta.url);
 const MAX_WAIT_MS = 120_000;
 
-let s: Surroundings;
+let s: BotEnvironment;
 beforeAll(async () => {
-  s = await startSurroundings();
+  s = await startBotEnvironment();
 }, MAX_WAIT_MS);
 afterAll(async () => {
-  // If run by root, the data is elsewhere.
+  // When run as root, this path is a link to another folder.
   await rm(await realpath(join(s.folder, 'data', 'postgres')), { recursive: true, force: true });
   await s.stop();
 });
 
 /** The commands in shell blocks, without duplicates. */
-function commandsIn(...documents: readonly string[]): string[] {
+function listShellCommands(...documents: readonly string[]): string[] {
   const blocks = documents.flatMap((path) => [
     ...readFileSync(path, 'utf8').matchAll(/^```sh\n(.*?)^```/gms),
   ]);
@@ -37,13 +37,14 @@ function commandsIn(...documents: readonly string[]): string[] {
 
 const sh = (command: string, cwd?: string) => execFileSync('sh', ['-c', command], { encoding: 'utf8', cwd });
 const helm = findHelm();
-const expectStage = (name: string) => expect(readFileSync('Dockerfile', 'utf8')).toContain(` AS ${name}\n`);
-const expectFiles = (command: string) => {
+const expectDockerStage = (name: string) =>
+  expect(readFileSync('Dockerfile', 'utf8')).toContain(` AS ${name}\n`);
+const expectFilesExist = (command: string) => {
   for (const [, file = ''] of command.matchAll(/-f (\S+)/g)) expect(existsSync(file), file).toBe(true);
 };
 /** How each command is tested: by a function, in the Socket Mode test below, or in CI. */
 const COMMAND_TESTS: Readonly<Record<string, 'Socket Mode test' | 'CI' | ((command: string) => unknown)>> = {
-  // .ci/run starts with it on a clean clone, and the demo's start has its own test.
+  // On a clean clone, .ci/run starts with `npm ci`. Another test starts the demo.
   'npm ci': 'CI',
   'npm ci && npm run demo': 'CI',
   'npm run demo -- --watch': 'CI',
@@ -56,16 +57,17 @@ const COMMAND_TESTS: Readonly<Record<string, 'Socket Mode test' | 'CI' | ((comma
   'npm run doctor': 'Socket Mode test',
   'echo "$(date +%Y-%m):$(openssl rand -base64 32)"': (command) =>
     expect(parseVaultKeys(sh(command).trim())).toHaveLength(1),
-  // Without Docker: its stage, files and command exist.
-  'docker build --target embedded -t domain-steward:embedded .': () => expectStage('embedded'),
+  // Tested without Docker: the build stage or the files of the command exist.
+  'docker build --target embedded -t domain-steward:embedded .': () => expectDockerStage('embedded'),
   'docker run -d --name steward --env-file .env -v steward:/data domain-steward:embedded': () =>
-    expectStage('embedded'),
+    expectDockerStage('embedded'),
   'docker exec steward node dist/cli.js doctor': 'Socket Mode test',
-  'docker compose --project-directory . -f deploy/compose.yml up -d': expectFiles,
-  'docker compose --project-directory . -f deploy/compose.yml exec bot node dist/cli.js doctor': expectFiles,
+  'docker compose --project-directory . -f deploy/compose.yml up -d': expectFilesExist,
+  'docker compose --project-directory . -f deploy/compose.yml exec bot node dist/cli.js doctor':
+    expectFilesExist,
   'HOST=steward.example.com docker compose --project-directory . -f deploy/compose.yml -f deploy/compose.proxy.yml up -d':
-    expectFiles,
-  // Without a cluster, if the tools are installed.
+    expectFilesExist,
+  // Tested without a cluster, if kubectl and Helm are installed.
   'kubectl create secret generic steward --from-env-file=secrets.env': (command) => {
     if (spawnSync('kubectl', ['version', '--client']).status !== 0) return;
     writeFileSync(join(s.folder, 'secrets.env'), 'DATABASE_URL=postgresql://db/steward\n');
@@ -76,7 +78,7 @@ const COMMAND_TESTS: Readonly<Record<string, 'Socket Mode test' | 'CI' | ((comma
       helm !== undefined &&
       expect(sh(command.replace('helm install', `${helm} template`))).toContain('kind: Deployment'),
 };
-const commands = commandsIn('README.md', 'docs/install.md');
+const commands = listShellCommands('README.md', 'docs/install.md');
 
 test('every command of the README and docs/install.md has a test', () => {
   expect(commands.toSorted()).toEqual(Object.keys(COMMAND_TESTS).toSorted());
@@ -87,7 +89,7 @@ test.each(commands)('%s', (command) => {
   if (typeof commandTest === 'function') commandTest(command);
 });
 
-test('the Socket Mode guide leads to a bot that creates its key and responds, and doctor reports Ready', {
+test('a bot set up by the Socket Mode guide creates its key and responds, and doctor reports Ready', {
   timeout: MAX_WAIT_MS,
 }, async () => {
   sh(`cp .env.example ${join(s.folder, '.env')}`);
@@ -96,37 +98,40 @@ test('the Socket Mode guide leads to a bot that creates its key and responds, an
     SLACK_APP_TOKEN: s.workspace.appToken,
   };
   const example = await readFile(join(s.folder, '.env'), 'utf8');
-  // A person replaces each placeholder, and no other line.
-  const filled = example.replace(/^([A-Z_]+)=.*….*$/gm, (_line, name: string) => `${name}=${tokens[name]}`);
-  expect(filled).not.toMatch(/^[A-Z_]+=.*(?:…|undefined)/m);
-  await writeFile(join(s.folder, '.env'), filled);
-  // The local workspace and registry instead of Slack and IANA.
+  // As the guide says, replace only the placeholders.
+  const filledEnv = example.replace(
+    /^([A-Z_]+)=.*….*$/gm,
+    (_line, name: string) => `${name}=${tokens[name]}`,
+  );
+  expect(filledEnv).not.toMatch(/^[A-Z_]+=.*(?:…|undefined)/m);
+  await writeFile(join(s.folder, '.env'), filledEnv);
+  // Use the local workspace and registry instead of Slack and IANA.
   const { SLACK_API_URL, PORT, RDAP_BOOTSTRAP_URL, WHOIS, DNS_SERVERS } = s.settings;
   const env = {
     ...Object.fromEntries(Object.keys(s.settings).map((name) => [name, undefined])),
     ...{ SLACK_API_URL, PORT, RDAP_BOOTSTRAP_URL, WHOIS, DNS_SERVERS },
   };
-  const bot = await s.start(MAIN, env);
+  const bot = await s.start(MAIN_BOT, env);
   const alice = s.workspace.as('U0ALICE');
   expect(await readCommandReply(s.workspace, alice, '/domain help')).toContain('/domain watch');
   expect(await readCommandReply(s.workspace, alice, '/domain link')).toContain('SERVICE_JSON_URL');
 
-  const file = join(s.folder, 'data', 'credentials.key');
-  expect((await stat(file)).mode & 0o777).toBe(0o600);
-  const key = (await readFile(file, 'utf8')).trim();
-  expect(bot.child.output()).toContain(file);
+  const keyFile = join(s.folder, 'data', 'credentials.key');
+  expect((await stat(keyFile)).mode & 0o777).toBe(0o600);
+  const key = (await readFile(keyFile, 'utf8')).trim();
+  expect(bot.child.output()).toContain(keyFile);
   expect(bot.child.output()).not.toContain(key);
 
-  const command = async (...args: string[]) => {
+  const runCli = async (...args: string[]) => {
     const child = startChild(CLI, { args, env, cwd: s.folder });
     return { code: await child.ended, output: child.output() };
   };
-  const doctor = await command('doctor');
-  expect(doctor.output).toContain(`Key file: ${file} encrypts credentials. No backup contains it`);
+  const doctor = await runCli('doctor');
+  expect(doctor.output).toContain(`Key file: ${keyFile} encrypts credentials. No backup contains it`);
   expect(doctor.output.trim().split('\n').at(-1)).toBe('Ready.');
   expect(doctor.code).toBe(0);
 
-  const backup = await command('backup', 'bot.backup');
+  const backup = await runCli('backup', 'bot.backup');
   expect(backup.code, backup.output).toBe(0);
   const [id = '', secret = ''] = key.split(/:(.*)/);
   const bytes = await readFile(join(s.folder, 'bot.backup'));

@@ -1,19 +1,19 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openForm, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
-import { approveRequested, requestByCommand, requestsOf, waitForOrder } from '../support/orders.ts';
+import { requestAndApprove, requestByCommand, requestsOf, waitForOrder } from '../support/orders.ts';
 import { linkApplication, listFields, listOptions } from '../support/people.ts';
 
-/* The request determines the interface, regardless of how the account signs in. */
+/* The fields of a request determine whether it uses JSON or XML, regardless of how the account signs in. */
 
 describe('with both interfaces', () => {
   const t = useTestDemo();
 
   beforeAll(() => linkApplication(t.workspace, t.ada));
 
-  const redirects = () => t.service.requestsFor({ task: 'redirect.update' });
+  const listRedirectRequests = () => t.service.requestsFor({ task: 'redirect.update' });
 
-  test('a password account can use every documented redirect, and the form shows the interface', async () => {
+  test('a password account can use every documented redirect, and its form names the interface', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect hello@cafe.rest');
     expect(listFields(view)).toEqual([
       'source',
@@ -29,19 +29,22 @@ describe('with both interfaces', () => {
     expect(listOptions(view, 'mode')).toEqual(['HTTP', 'frame', 'single']);
     expect(textOf(view)).toContain('Uses the service’s JSON interface.');
 
-    const shown = () => textOf(t.alice.openedViews().find(({ id }) => id === view.id) ?? view);
+    const readForm = () => textOf(t.alice.openedViews().find(({ id }) => id === view.id) ?? view);
     await t.alice.changeInput(view, 'mode', 'single');
-    await t.workspace.waitFor(() => shown().includes('XML interface because of single mode') || undefined, {
-      what: 'the form to show the XML interface',
-    });
+    await t.workspace.waitFor(
+      () => readForm().includes('XML interface because of single mode') || undefined,
+      {
+        what: 'the form to show the XML interface',
+      },
+    );
     await t.alice.changeInput(view, 'type', 'email');
-    await t.workspace.waitFor(() => shown().includes('because of an email redirect') || undefined, {
+    await t.workspace.waitFor(() => readForm().includes('because of an email redirect') || undefined, {
       what: 'the form to show why it uses XML',
     });
-    const typed = { target: 'bob@team.example', type: 'email', mode: 'single', title: 'Hello' };
-    const order = await waitForOrder(t.workspace, () => t.alice.submit(view, typed));
+    const values = { target: 'bob@team.example', type: 'email', mode: 'single', title: 'Hello' };
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(view, values));
     await order.waitForResult('SUCCEEDED');
-    expect(redirects().at(-1)).toMatchObject({
+    expect(listRedirectRequests().at(-1)).toMatchObject({
       interface: 'xml',
       body: expect.stringMatching(
         /<auth><user>alice<\/user><context>4<\/context><password>.*<redirect><type>email<\/type><mode>single<\/mode><title>Hello<\/title>/,
@@ -51,52 +54,55 @@ describe('with both interfaces', () => {
 
   test('a request that needs both interfaces is rejected with both reasons', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain redirect www.cafe.rest');
-    const typed = {
+    const values = {
       target: 'https://cafe.example/',
       type: 'DOMAIN',
       mode: 'HTTP',
       backup: 'https://b.example/',
     };
-    expect(await t.alice.submit(view, typed)).toMatchObject({
+    expect(await t.alice.submit(view, values)).toMatchObject({
       errors: {
         mode: expect.stringMatching(/HTTP mode needs the JSON interface.*a backup target needs XML/),
       },
     });
     const order = await waitForOrder(t.workspace, () => t.alice.submit(view, { mode: 'HTTP', backup: '' }));
     await order.waitForResult('SUCCEEDED');
-    expect(redirects().at(-1)).toMatchObject({ interface: 'json', body: { type: 'DOMAIN', mode: 'HTTP' } });
+    expect(listRedirectRequests().at(-1)).toMatchObject({
+      interface: 'json',
+      body: { type: 'DOMAIN', mode: 'HTTP' },
+    });
   });
 
-  test('a trusted application signs XML with its name', async () => {
+  test('a trusted application authenticates XML requests with its name', async () => {
     const view = await openForm(t.workspace, t.ada, '/domain redirect shop.cafe.rest');
-    const typed = { target: 'https://shop.example/2', type: 'DOMAIN', mode: 'frame', title: 'Shop' };
-    const order = await waitForOrder(t.workspace, () => t.ada.submit(view, typed));
+    const values = { target: 'https://shop.example/2', type: 'DOMAIN', mode: 'frame', title: 'Shop' };
+    const order = await waitForOrder(t.workspace, () => t.ada.submit(view, values));
     await order.waitForResult('SUCCEEDED');
-    expect(redirects().at(-1)?.body).toMatch(
+    expect(listRedirectRequests().at(-1)?.body).toMatch(
       /<authentication><trusted_application><uuid>.*<application><name>steward-sandbox<\/name><\/application>.*<type>domain<\/type><mode>frame<\/mode>/,
     );
   });
 
   /** The current content of an open form. */
-  const currentView = (view: View) => t.alice.openedViews().find(({ id }) => id === view.id) ?? view;
+  const getCurrentView = (view: View) => t.alice.openedViews().find(({ id }) => id === view.id) ?? view;
   const chooseXml = async (view: View) => {
     await t.alice.changeInput(view, 'interface', 'xml');
     await t.workspace.waitFor(
-      () => textOf(currentView(view)).includes('XML interface, as you chose') || undefined,
+      () => textOf(getCurrentView(view)).includes('XML interface, as you chose') || undefined,
       { what: 'the form to show the XML interface' },
     );
-    return currentView(view);
+    return getCurrentView(view);
   };
 
-  test('an SSL contact uses XML if chosen, without the JSON-only fields', async () => {
+  test('the form for an SSL contact can use XML, which hides the JSON-only fields', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain ssl-contact 501');
     expect(listFields(view)).toEqual(expect.arrayContaining(['fname', 'lname', 'interface']));
     expect(textOf(view)).toContain('Uses the service’s JSON interface');
-    const overXml = await chooseXml(view);
-    expect(listFields(overXml)).not.toContain('fname');
-    expect(textOf(overXml)).toContain('so I put it first');
-    const typed = { address: '1 Quay\nGate 4', fax: '030 5550101' };
-    const order = await waitForOrder(t.workspace, () => t.alice.submit(overXml, typed));
+    const xmlForm = await chooseXml(view);
+    expect(listFields(xmlForm)).not.toContain('fname');
+    expect(textOf(xmlForm)).toContain('so I put it first');
+    const values = { address: '1 Quay\nGate 4', fax: '030 5550101' };
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(xmlForm, values));
     await order.waitForResult('SUCCEEDED');
     expect(textOf(order.card)).toContain('· XML ·');
     expect(t.service.requestsFor({ task: 'sslContact.update' }).at(-1)?.body).toMatch(
@@ -104,16 +110,16 @@ describe('with both interfaces', () => {
     );
   });
 
-  test('a new user uses XML if chosen, with the parent user as the owner', async () => {
+  test('the form for a new user can use XML, which sends the parent user as the owner', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain user');
-    const overXml = await chooseXml(view);
-    expect(listFields(overXml)).not.toContain('parent_status');
-    expect(listFields(overXml)).toContain('user_mail_key');
-    const typed = {
+    const xmlForm = await chooseXml(view);
+    expect(listFields(xmlForm)).not.toContain('parent_status');
+    expect(listFields(xmlForm)).toContain('user_mail_key');
+    const values = {
       ...{ user: 'nora', context: '4', defaultEmail: 'nora@team.example' },
       ...{ parent_user: 'frontdesk', parent_context: '4' },
     };
-    const order = await waitForOrder(t.workspace, () => t.alice.submit(overXml, typed));
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(xmlForm, values));
     await order.waitForResult('SUCCEEDED');
     expect(t.service.requestsFor({ task: 'user.create', name: 'nora' })).toMatchObject([
       {
@@ -129,10 +135,15 @@ describe('with both interfaces', () => {
     expect(textOf(view), 'the note that the position is a guess').toContain(
       'where it goes in the request, so I send it last.',
     );
-    const typed = { user: 'olga', context: '4', defaultEmail: 'olga@team.example', user_mail_key: 'welcome' };
+    const values = {
+      user: 'olga',
+      context: '4',
+      defaultEmail: 'olga@team.example',
+      user_mail_key: 'welcome',
+    };
     expect(
       await t.alice.submit(view, {
-        ...typed,
+        ...values,
         parent_user: 'frontdesk',
         parent_context: '4',
         parent_defaultEmail: 'f@team.example',
@@ -182,7 +193,7 @@ describe('with sessions on both interfaces', () => {
   });
 
   test('the session is in a cookie over JSON and in the body over XML', async () => {
-    const renewal = await approveRequested(
+    const renewal = await requestAndApprove(
       t.bob,
       requestByCommand(t.workspace, t.alice, '/domain renew pasta.rest'),
     );
@@ -196,8 +207,8 @@ describe('with sessions on both interfaces', () => {
     expect(request?.headers).not.toHaveProperty('x-service-sessionid');
 
     const view = await openForm(t.workspace, t.alice, '/domain redirect shop.cafe.rest');
-    const typed = { target: 'https://shop.example/3', type: 'domain', mode: 'frame' };
-    const order = await waitForOrder(t.workspace, () => t.alice.submit(view, typed));
+    const values = { target: 'https://shop.example/3', type: 'domain', mode: 'frame' };
+    const order = await waitForOrder(t.workspace, () => t.alice.submit(view, values));
     await order.waitForResult('SUCCEEDED');
     expect(t.service.requestsFor({ task: 'redirect.update' }).at(-1)?.body).toContain('<auth_session><hash>');
     expect(await readCommandReply(t.workspace, t.alice, '/domain prereg table-001')).toContain(

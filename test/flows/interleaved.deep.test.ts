@@ -16,10 +16,10 @@ describe.each([
   { auth: 'basic', way: 'credentials', count: 100 },
   { auth: 'session', way: 'session', count: 20 },
 ])('with $auth authentication', ({ auth, way, count }) => {
-  // Renewals need no approval here, so that all run concurrently.
+  // Renewals need no approval here, so all orders run concurrently.
   const t = useTestDemo({
     settings: { SERVICE_AUTH: auth, APPROVAL_TASKS: 'create' },
-    linked: ['alice', 'bob'],
+    linkedPeople: ['alice', 'bob'],
   });
 
   test('interleaved orders each use their requester’s credentials', async () => {
@@ -40,10 +40,10 @@ describe.each([
     expect([...statesByName().values()].filter((state) => state !== 'SUCCEEDED')).toEqual([]);
     const sent = t.service.requestsFor({ task: 'domain.renew' });
     expect(sent, 'renewals sent').toHaveLength(count);
-    const mixedUp = orders.filter(({ name, login }) =>
+    const wronglySent = orders.filter(({ name, login }) =>
       sent.some((request) => request.name === name && request.user !== login.user),
     );
-    expect(mixedUp, 'orders sent with another person’s credentials').toEqual([]);
+    expect(wronglySent, 'orders sent with another person’s credentials').toEqual([]);
     expect(new Set(sent.map(({ ctid }) => ctid)).size, 'distinct client transactions').toBe(count);
     expect(new Set(sent.map(({ way }) => way))).toEqual(new Set([way]));
     const charges = t.service.state.charges.map(({ name, user }) => `${user} ${name}`);
@@ -52,7 +52,7 @@ describe.each([
     );
   });
 
-  /** The state in each order's reply, by its name. */
+  /** Maps each domain name to the state in its order's reply. */
   function statesByName(): Map<string, string> {
     const replies = t.workspace.messages(DOMAINS).filter(({ thread_ts }) => thread_ts !== undefined);
     return new Map(

@@ -1,22 +1,26 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { AcknowledgedSite, KINDS } from '../support/acknowledged.ts';
+import { ACTION_KINDS, AcknowledgementCrashSite } from '../support/acknowledged.ts';
 
 /*
- * The bot is killed as soon as Slack has its 200: acknowledged changes are saved. Long version:
+ * The bot is killed right after it acknowledges changes to Slack. They must be saved. The long version is
  * test/torture/acknowledged.torture.ts.
  */
 
-const AT_ONCE = 8;
-const KILL_AFTER = 3;
+const CONCURRENT_ACTIONS = 8;
+const KILL_AFTER_ACTIONS = 3;
 
-let site: AcknowledgedSite;
+let site: AcknowledgementCrashSite;
 beforeAll(async () => {
-  site = await AcknowledgedSite.open();
+  site = await AcknowledgementCrashSite.open();
 });
 afterAll(() => site.close());
 
-test.each(KINDS)('no acknowledged change is lost: %s', async (kind) => {
-  const { acknowledged, late, lost } = await site.killed(kind, AT_ONCE, KILL_AFTER);
-  expect(acknowledged + late).toBeGreaterThanOrEqual(kind === 'settings' ? 1 : KILL_AFTER);
+test.each(ACTION_KINDS)('no acknowledged change is lost: %s', async (kind) => {
+  const { acknowledged, late, lost } = await site.deliverAndKill(
+    kind,
+    CONCURRENT_ACTIONS,
+    KILL_AFTER_ACTIONS,
+  );
+  expect(acknowledged + late).toBeGreaterThanOrEqual(kind === 'settings' ? 1 : KILL_AFTER_ACTIONS);
   expect(lost).toEqual([]);
 });

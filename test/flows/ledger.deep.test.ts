@@ -5,7 +5,7 @@ import { DOMAINS, readCommandReply, textOf, until, useTestDemo } from '../suppor
 import { requestByCommand } from '../support/orders.ts';
 import { type Receiver, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
-/* Decisions are proved from a file, the key's fingerprint and an anchor, by the separate verifier. */
+/* The separate verifier proves decisions from a file, the key's fingerprint and an anchor. */
 
 const HOUR_MS = 60 * 60_000;
 let receiver: Receiver;
@@ -34,31 +34,31 @@ async function downloadFile(
 }
 
 function verifyText(text: string, key: string, anchors: readonly string[] = []): Promise<Report> {
-  const pieces = (async function* () {
+  const chunks = (async function* () {
     yield Buffer.from(text);
   })();
-  const known = anchors.map((anchor) => {
+  const parsedAnchors = anchors.map((anchor) => {
     const [n, hash = ''] = anchor.split(':');
     return { n: Number(n), hash };
   });
-  return verify(pieces, { key, anchors: known, roots: undefined }, nodeCryptography);
+  return verify(chunks, { key, anchors: parsedAnchors, roots: undefined }, nodeCryptography);
 }
 
-const fingerprint = () => /"fingerprint":"(SHA256:[^"]+)"/.exec(t.logged())?.[1] ?? '';
+const readLoggedFingerprint = () => /"fingerprint":"(SHA256:[^"]+)"/.exec(t.getLog())?.[1] ?? '';
 
-test('a receipt proves its order, and the ledger proves everything, up to a published anchor', async () => {
+test('a receipt proves its order, and the ledger proves all orders, up to a published anchor', async () => {
   const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 2');
   await t.bob.click(order.card, 'order_approve');
   await order.waitForResult('SUCCEEDED');
   await t.demo.moveTime(HOUR_MS);
   const anchor = await t.workspace.waitFor(
     () => {
-      const [line] = t.workspace
+      const [dayMessage] = t.workspace
         .messages(DOMAINS)
         .filter((message) => textOf(message).includes('Anchors of the audit log for '));
       const [reply] = t.workspace
         .messages(DOMAINS)
-        .filter(({ thread_ts }) => thread_ts !== undefined && thread_ts === line?.ts);
+        .filter(({ thread_ts }) => thread_ts !== undefined && thread_ts === dayMessage?.ts);
       return reply && /\d+:[0-9a-f]{64}/.exec(textOf(reply))?.[0];
     },
     { what: 'the hourly anchor in the day’s thread' },
@@ -69,49 +69,57 @@ test('a receipt proves its order, and the ledger proves everything, up to a publ
 
   const receipt = await downloadFile('U0ALICE', `/domain receipt ${order.id}`);
   expect(receipt.name).toBe(`domain-steward-receipt-${order.id}.jsonl`);
-  const proved = await verifyText(receipt.text, fingerprint(), [anchor]);
-  expect(proved).toMatchObject({
+  const report = await verifyText(receipt.text, readLoggedFingerprint(), [anchor]);
+  expect(report).toMatchObject({
     verdict: 'proved',
     order: order.id,
     anchored: { seal: expect.any(Number) },
   });
   const kinds = receipt.text.split('\n').flatMap((line) => /"kind":"(\w+)"/.exec(line)?.[1] ?? []);
   expect(kinds).toEqual(expect.arrayContaining(['requested', 'approved', 'sending', 'answered']));
-  expect((await verifyText(receipt.text.replace('U0BOB', 'U0EVE'), fingerprint())).verdict).toBe('differs');
+  expect((await verifyText(receipt.text.replace('U0BOB', 'U0EVE'), readLoggedFingerprint())).verdict).toBe(
+    'differs',
+  );
 
   const ledger = await downloadFile('U0ADA', '/domain ledger');
-  expect(ledger.reply).toContain(fingerprint());
-  expect(await verifyText(ledger.text, fingerprint(), [anchor])).toMatchObject({
+  expect(ledger.reply).toContain(readLoggedFingerprint());
+  expect(await verifyText(ledger.text, readLoggedFingerprint(), [anchor])).toMatchObject({
     verdict: 'proved',
     differences: [],
   });
   const today = new Date().toISOString().slice(0, 10);
-  const days = await downloadFile('U0ADA', `/domain ledger ${today} 2100-01-01`);
-  expect(days.name).toBe(`domain-steward-ledger-${today}-to-2100-01-01.jsonl`);
-  expect((await verifyText(days.text, fingerprint())).verdict).toBe('proved');
+  const rangeFile = await downloadFile('U0ADA', `/domain ledger ${today} 2100-01-01`);
+  expect(rangeFile.name).toBe(`domain-steward-ledger-${today}-to-2100-01-01.jsonl`);
+  expect((await verifyText(rangeFile.text, readLoggedFingerprint())).verdict).toBe('proved');
 });
 
-test('the metrics show when seals and webhooks were sent, and which webhook is pending', async () => {
-  const metric = async (name: string) => {
+test('the metrics show the times of the last seal, anchor and webhook, and pending webhooks', async () => {
+  const readMetric = async (name: string) => {
     const text = await (await fetch(`${t.botUrl}/metrics`)).text();
     return Number(new RegExp(`^domain_steward_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
   };
-  const now = () => Date.now() / 1_000 + HOUR_MS / 1_000;
+  const getDemoSeconds = () => Date.now() / 1_000 + HOUR_MS / 1_000;
   for (const what of ['seal', 'anchor', 'webhook'])
-    expect(Math.abs((await metric(`last_${what}_timestamp_seconds`)) - now()), what).toBeLessThan(60);
-  await until('no webhook is pending', async () => (await metric('webhook_waiting_seconds')) === 0);
+    expect(
+      Math.abs((await readMetric(`last_${what}_timestamp_seconds`)) - getDemoSeconds()),
+      what,
+    ).toBeLessThan(60);
+  await until('no webhook is pending', async () => (await readMetric('webhook_waiting_seconds')) === 0);
 
-  receiver.answers((response) => void response.writeHead(503).end());
+  receiver.respondWith((response) => void response.writeHead(503).end());
   await t.alice.command(DOMAINS, '/domain watch noodle.rest');
-  await until('the log is sealed', async () => (await metric('unsealed_seconds')) === 0);
+  await until('the log is sealed', async () => (await readMetric('unsealed_seconds')) === 0);
   await t.demo.moveTime(HOUR_MS);
-  await until('the anchor’s webhook is pending', async () => (await metric('webhook_waiting_seconds')) > 0);
-  receiver.answers((response) => void response.end());
+  await until(
+    'the anchor’s webhook is pending',
+    async () => (await readMetric('webhook_waiting_seconds')) > 0,
+  );
+  receiver.respondWith((response) => void response.end());
   await t.demo.moveTime(HOUR_MS);
-  await until('no webhook is pending', async () => (await metric('webhook_waiting_seconds')) === 0);
+  await until('no webhook is pending', async () => (await readMetric('webhook_waiting_seconds')) === 0);
 });
 
-test('people who can’t see an order get no receipt, and only admins get the ledger', async () => {
+test('an unknown order has no receipt, and only admins get the ledger', async () => {
   expect(await readCommandReply(t.workspace, t.alice, '/domain receipt zzzzzzzzzzzz')).toContain(
     'zzzzzzzzzzzz',
   );

@@ -1,9 +1,9 @@
 import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import { beforeAll, expect, test } from 'vitest';
-import { actAndReadReply, readCommandReply, useTestDemo } from '../support/demo.ts';
-import { clickAs, linkApplication, waitForEphemeral } from '../support/people.ts';
+import { performAndReadReply, readCommandReply, useTestDemo } from '../support/demo.ts';
+import { forgeClick, linkApplication, waitForEphemeral } from '../support/people.ts';
 
-/* The user data that the service returns at login. */
+/* The user data from the login response that `/domain whoami` shows. */
 
 const t = useTestDemo();
 
@@ -25,7 +25,9 @@ test('rights, profile and customer are loaded on demand, shown to their owner an
   const whoami = await waitForEphemeral(t.workspace, t.alice, 'whoami', ({ text }) =>
     text.includes('alice in context 4'),
   );
-  const details = await actAndReadReply(t.workspace, t.alice, () => t.alice.click(whoami, 'whoami_details'));
+  const details = await performAndReadReply(t.workspace, t.alice, () =>
+    t.alice.click(whoami, 'whoami_details'),
+  );
   expect(details).toMatch(/Acls (?:1 )?task: domain/i);
   expect(details).toContain('Profile timezone: UTC');
   expect(details).toContain('Customer name: Team Example');
@@ -35,14 +37,14 @@ test('rights, profile and customer are loaded on demand, shown to their owner an
     customer: ['true'],
     ctid: [expect.any(String)],
   });
-  expect(t.service.sessions.count(), 'open sessions').toBe(0);
+  expect(t.service.sessions.countActive(), 'open sessions').toBe(0);
   expect(await t.dump()).not.toContain('Team Example');
 
   const before = t.service.requests.length;
-  const value = JSON.stringify(whoami.blocks).match(/"value":"([^"]+)"/)?.[1] ?? '';
-  const refused = await actAndReadReply(t.workspace, t.bob, () =>
-    clickAs(t.workspace, 'U0BOB', 'whoami_details', value),
+  const buttonValue = JSON.stringify(whoami.blocks).match(/"value":"([^"]+)"/)?.[1] ?? '';
+  const replyToBob = await performAndReadReply(t.workspace, t.bob, () =>
+    forgeClick(t.workspace, 'U0BOB', 'whoami_details', buttonValue),
   );
-  expect(refused).toContain('no longer linked');
+  expect(replyToBob).toContain('no longer linked');
   expect(t.service.requests).toHaveLength(before);
 });

@@ -6,21 +6,21 @@ import { parseDomainName } from '../../src/zones/names.ts';
 import { checkName } from '../../src/zones/rules.ts';
 import { DOMAINS, openForm, textOf, useTestDemo } from '../support/demo.ts';
 import { orderOf } from '../support/orders.ts';
-import { DELEGATION, linkTwoFactor, listFields } from '../support/people.ts';
+import { CONTACTS_AND_NAMESERVERS, linkTwoFactor, listFields } from '../support/people.ts';
 import fc from '../support/properties.ts';
 
 /* Any typed text gets a helpful reply, and nothing is ordered. */
 
 const SEED = Number(process.env['SEED'] ?? 20_260_101);
-const LINES = 250;
-const FORMS = 250;
+const COMMAND_COUNT = 250;
+const FORM_COUNT = 250;
 
 const t = useTestDemo();
 
 beforeAll(() => linkTwoFactor(t.workspace, t.carol));
 
 /** Texts without a valid domain name or number of years. */
-const MALFORMED: readonly string[] = [
+const MALFORMED_TEXTS: readonly string[] = [
   ...['cafe', 'cafe..rest', '.rest.', '-a.rest', 'a_b.rest', 'a b', 'кафе.rest', '💥.rest', 'a.b.rest'],
   ...['10.0.0.1', '0x7f.1', '::1', 'user@cafe.rest', 'http://', 'https:///x', 'xn--.rest', 'xn--a.rest'],
   ...['two', '1e1', '0', '-1', '11', '1.5', '1,5', '0x10', 'NaN', 'Infinity', '٣', '１', '9'.repeat(400)],
@@ -38,7 +38,6 @@ const MALFORMED: readonly string[] = [
   ],
 ];
 
-/** No part of the text is a valid name. */
 function hasNoName(text: string): boolean {
   return text.split(/[\s,;\u00a0]+/).every((part) => {
     const parsed = parseDomainName(part);
@@ -46,19 +45,19 @@ function hasNoName(text: string): boolean {
   });
 }
 
-const malformed = fc.oneof(
-  { weight: 3, arbitrary: fc.constantFrom(...MALFORMED) },
+const malformedText = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(...MALFORMED_TEXTS) },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }).filter(hasNoName) },
 );
 
-/** Texts of libraries and bugs, which people shouldn't see. */
+/** Texts from libraries or bugs, which users should never see. */
 const TECHNICAL_TEXT =
   /Invalid input|[Ee]xpected |received |\bundefined\b|\bNaN\b(?!\.rest)|\[object |Something went wrong|Too many commands|database does not answer|Error:|at .*\.ts/;
 
-function expectReadable(reply: string, of: string): void {
+function expectReadable(reply: string, source: string): void {
   const quoted = /[“`][^”`]*[”`]/g;
-  expect(reply.trim(), `the reply to ${of}`).not.toBe('');
-  expect(reply.replace(quoted, ''), `the reply to ${of}`).not.toMatch(TECHNICAL_TEXT);
+  expect(reply.trim(), `the reply to ${source}`).not.toBe('');
+  expect(reply.replace(quoted, ''), `the reply to ${source}`).not.toMatch(TECHNICAL_TEXT);
 }
 
 async function expectNothingOrdered(): Promise<void> {
@@ -73,27 +72,30 @@ async function expectNothingOrdered(): Promise<void> {
 
 const COMMAND_NAMES = [...COMMANDS.keys()].filter((name) => name !== 'unlink');
 
-test(`${LINES} malformed commands get a helpful reply (SEED=${SEED})`, { timeout: 60_000 }, async () => {
-  const line = fc
+test(`${COMMAND_COUNT} malformed commands get a helpful reply (SEED=${SEED})`, {
+  timeout: 60_000,
+}, async () => {
+  const malformedLine = fc
     .tuple(
       fc.oneof(
         { weight: 12, arbitrary: fc.constantFrom(...COMMAND_NAMES) },
-        { weight: 1, arbitrary: malformed },
+        { weight: 1, arbitrary: malformedText },
       ),
-      fc.array(malformed, { maxLength: 4 }),
-      fc.option(malformed, { nil: undefined }),
+      fc.array(malformedText, { maxLength: 4 }),
+      fc.option(malformedText, { nil: undefined }),
     )
     .map(([name, words, reason]) =>
       [name, ...words, ...(reason === undefined ? [] : ['--', reason])].join(' '),
     )
     .filter((text) => !text.trim().startsWith('unlink') && hasNoName(text));
-  const lines = fc.sample(line, { seed: SEED, numRuns: LINES });
-  const answer = async (person: Actor, mine: readonly string[]) => {
-    for (const text of mine) expectReadable(await answerTo(person, text), JSON.stringify(text).slice(0, 200));
+  const lines = fc.sample(malformedLine, { seed: SEED, numRuns: COMMAND_COUNT });
+  const expectReadableReplies = async (person: Actor, ownLines: readonly string[]) => {
+    for (const text of ownLines)
+      expectReadable(await sendAndReadReply(person, text), JSON.stringify(text).slice(0, 200));
   };
   await Promise.all(
     ['U0ALICE', 'U0CAROL'].map((id, index) =>
-      answer(
+      expectReadableReplies(
         t.workspace.as(id),
         lines.filter((_, at) => at % 2 === index),
       ),
@@ -118,14 +120,15 @@ const SPELLINGS: readonly string[] = [
 ];
 
 test('every spelling of a name gets the same reply', async () => {
-  const answer = async (line: string) => (await answerTo(t.alice, line)).replace(/<!date\^[^>]*>/g, '');
-  const expected = await answer('name cafe.rest');
+  const readReply = async (line: string) =>
+    (await sendAndReadReply(t.alice, line)).replace(/<!date\^[^>]*>/g, '');
+  const expected = await readReply('name cafe.rest');
   for (const spelling of SPELLINGS)
-    expect(await answer(`name ${spelling}`), JSON.stringify(spelling)).toBe(expected);
+    expect(await readReply(`name ${spelling}`), JSON.stringify(spelling)).toBe(expected);
 });
 
 /** Sends a command. @returns the reply, or the title of the form that opens */
-async function answerTo(person: Actor, text: string): Promise<string> {
+async function sendAndReadReply(person: Actor, text: string): Promise<string> {
   const before = person.ephemerals().length;
   await person.command(DOMAINS, `/domain ${text}`);
   return t.workspace.waitFor(
@@ -142,49 +145,53 @@ async function answerTo(person: Actor, text: string): Promise<string> {
 }
 
 /** Forms, each with a field that never accepts malformed text, so that no order can result. */
-const SUBMITTED: readonly { readonly open: string; readonly never: string; readonly person: string }[] = [
-  { open: 'create', never: 'name', person: 'U0ALICE' },
-  { open: 'transfer', never: 'name', person: 'U0ALICE' },
-  { open: 'renew', never: 'names', person: 'U0ALICE' },
-  { open: 'restore', never: 'name', person: 'U0ALICE' },
-  { open: 'delete', never: 'name', person: 'U0ALICE' },
-  { open: 'nameservers', never: 'name', person: 'U0ALICE' },
-  { open: 'authcode', never: 'name', person: 'U0ALICE' },
-  { open: 'owner-change', never: 'name', person: 'U0ALICE' },
-  { open: 'redirect', never: 'type', person: 'U0ALICE' },
-  { open: 'redirect', never: 'mode', person: 'U0CAROL' },
-  { open: 'ssl-contact', never: 'email', person: 'U0ALICE' },
-  { open: 'user', never: 'defaultEmail', person: 'U0CAROL' },
+const FORMS_TO_SUBMIT: readonly {
+  readonly command: string;
+  readonly invalidField: string;
+  readonly userId: string;
+}[] = [
+  { command: 'create', invalidField: 'name', userId: 'U0ALICE' },
+  { command: 'transfer', invalidField: 'name', userId: 'U0ALICE' },
+  { command: 'renew', invalidField: 'names', userId: 'U0ALICE' },
+  { command: 'restore', invalidField: 'name', userId: 'U0ALICE' },
+  { command: 'delete', invalidField: 'name', userId: 'U0ALICE' },
+  { command: 'nameservers', invalidField: 'name', userId: 'U0ALICE' },
+  { command: 'authcode', invalidField: 'name', userId: 'U0ALICE' },
+  { command: 'owner-change', invalidField: 'name', userId: 'U0ALICE' },
+  { command: 'redirect', invalidField: 'type', userId: 'U0ALICE' },
+  { command: 'redirect', invalidField: 'mode', userId: 'U0CAROL' },
+  { command: 'ssl-contact', invalidField: 'email', userId: 'U0ALICE' },
+  { command: 'user', invalidField: 'defaultEmail', userId: 'U0CAROL' },
 ];
 
-test(`${FORMS} malformed forms show errors at their fields (SEED=${SEED})`, {
+test(`${FORM_COUNT} malformed forms show errors at their fields (SEED=${SEED})`, {
   timeout: 60_000,
 }, async () => {
-  const each = Math.ceil(FORMS / SUBMITTED.length);
-  for (const { open, never, person } of SUBMITTED) {
-    const actor = t.workspace.as(person);
-    const view = await openForm(t.workspace, actor, `/domain ${open}`);
+  const runsPerForm = Math.ceil(FORM_COUNT / FORMS_TO_SUBMIT.length);
+  for (const { command, invalidField, userId } of FORMS_TO_SUBMIT) {
+    const actor = t.workspace.as(userId);
+    const view = await openForm(t.workspace, actor, `/domain ${command}`);
     const fields = listFields(view);
     const filled = fc.record(
       Object.fromEntries(
         fields.map((field) => [
           field,
-          field === never
-            ? malformed.filter((text) => !text.includes('@'))
-            : fc.option(malformed, { nil: '' }),
+          field === invalidField
+            ? malformedText.filter((text) => !text.includes('@'))
+            : fc.option(malformedText, { nil: '' }),
         ]),
       ),
     );
-    const samples = fc.sample(filled, { seed: SEED, numRuns: each });
+    const samples = fc.sample(filled, { seed: SEED, numRuns: runsPerForm });
     await Promise.all(
       samples.map(async (values) => {
-        const errors = await submitForged(person, view, values);
-        const what = `form ${open} with ${JSON.stringify(values).slice(0, 300)}`;
+        const errors = await submitUnchecked(userId, view, values);
+        const description = `form ${command} with ${JSON.stringify(values).slice(0, 300)}`;
         for (const [field, text] of Object.entries(errors)) {
-          expect(fields, `the field of an error in ${what}`).toContain(field);
-          expectReadable(text, what);
+          expect(fields, `the field of an error in ${description}`).toContain(field);
+          expectReadable(text, description);
         }
-        expect(Object.keys(errors), `errors of ${what}`).not.toEqual([]);
+        expect(Object.keys(errors), `errors of ${description}`).not.toEqual([]);
       }),
     );
     await actor.close(view);
@@ -192,18 +199,18 @@ test(`${FORMS} malformed forms show errors at their fields (SEED=${SEED})`, {
   await expectNothingOrdered();
 });
 
-const VALID: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  create: { name: 'fresh.rest', ...DELEGATION },
-  transfer: { name: 'bistro.rest', auth: 'a-code', ...DELEGATION },
+const VALID_VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  create: { name: 'fresh.rest', ...CONTACTS_AND_NAMESERVERS },
+  transfer: { name: 'bistro.rest', auth: 'a-code', ...CONTACTS_AND_NAMESERVERS },
   renew: { names: 'cafe.rest', period: '2' },
-  nameservers: { name: 'cafe.rest', nameServers: DELEGATION.nameServers },
+  nameservers: { name: 'cafe.rest', nameServers: CONTACTS_AND_NAMESERVERS.nameServers },
   redirect: { source: 'www.cafe.rest', target: 'https://x.example/', type: 'DOMAIN', mode: 'HTTP' },
   'ssl-contact': { id: '501', city: 'Berlin' },
   user: { user: 'table-1', context: '4', defaultEmail: 'table-1@team.example' },
 };
 
 /** Values that are almost valid, or that a careless program would accept. */
-const INVALID: readonly (readonly [form: string, field: string, values: readonly string[]])[] = [
+const INVALID_VALUES: readonly (readonly [form: string, field: string, values: readonly string[]])[] = [
   [
     'create',
     'ownerc',
@@ -245,15 +252,15 @@ const INVALID: readonly (readonly [form: string, field: string, values: readonly
   ['user', 'password', ['pass\u0000word', 'x'.repeat(1_001)]],
 ];
 
-test.each(INVALID)(
-  'a %s form with one invalid field, %s, shows the error there',
+test.each(INVALID_VALUES)(
+  'a form of /domain %s shows the error at its only invalid field, %s',
   async (name, field, values) => {
     const view = await openForm(t.workspace, t.alice, `/domain ${name}`);
     for (const value of values) {
-      const errors = await submitForged('U0ALICE', view, { ...VALID[name], [field]: value });
-      const what = `${name} with ${field} ${JSON.stringify(value).slice(0, 60)}`;
-      expect(Object.keys(errors), what).toEqual([field]);
-      expectReadable(Object.values(errors).join(' '), what);
+      const errors = await submitUnchecked('U0ALICE', view, { ...VALID_VALUES[name], [field]: value });
+      const description = `${name} with ${field} ${JSON.stringify(value).slice(0, 60)}`;
+      expect(Object.keys(errors), description).toEqual([field]);
+      expectReadable(Object.values(errors).join(' '), description);
     }
     await t.alice.close(view);
     await expectNothingOrdered();
@@ -265,8 +272,8 @@ const errorAnswer = z.object({
   errors: z.record(z.string(), z.string()),
 });
 
-/** Submits values that Slack's own checks would refuse. @returns the errors by field */
-async function submitForged(
+/** Submits values without the checks of Slack's client. @returns the errors by field */
+async function submitUnchecked(
   userId: string,
   view: View,
   values: Readonly<Record<string, string>>,
@@ -296,7 +303,7 @@ async function submitForged(
   const answer = await t.workspace.redeliver({
     type: 'interactive',
     payload,
-    at: 0,
+    sentAt: 0,
     transport: 'http',
     retryNum: 0,
     answer: { acked: true, ackMs: 0, status: 200 },

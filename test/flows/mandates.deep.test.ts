@@ -2,28 +2,28 @@ import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
   DOMAINS,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { chargesFor, orderOf, type VisibleOrder, waitForOrder } from '../support/orders.ts';
+import { countChargesFor, orderOf, type VisibleOrder, waitForOrder } from '../support/orders.ts';
 import { expectFormClosed, listFields } from '../support/people.ts';
 
-/* A mandate from its form to its end. The tests share one clock. */
+/* Mandates, from the form until they end. The tests share one clock. */
 
-const REMINDERS = 'C0EXPIRY';
+const REMINDER_CHANNEL = 'C0EXPIRY';
 const DAY_MS = 86_400_000;
-const SERVERS = ['ns1.dns.example', 'ns2.dns.example'];
+const NAMESERVERS = ['ns1.dns.example', 'ns2.dns.example'];
 
-const t = useTestDemo({ linked: ['alice', 'bob'] });
+const t = useTestDemo({ linkedPeople: ['alice', 'bob'] });
 
 beforeAll(async () => {
-  const renew = {
+  const renewalPrice = {
     zone: 'rest',
     task: 'renew',
     period: 1,
@@ -31,47 +31,47 @@ beforeAll(async () => {
     source: 'Contract 7',
   } as const;
   await t.demo.bot.prices.save(
-    diffPrices([], [{ ...renew, amount: { currency: 'EUR', minor: 1_800 } }]),
+    diffPrices([], [{ ...renewalPrice, amount: { currency: 'EUR', minor: 1_800 } }]),
     'U0ADA',
     new Date(),
   );
 });
 
-async function addName(name: string, days: number): Promise<void> {
-  const noon = new Date(t.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
-  t.service.state.addDomain({ name, context: 4, expires: noon, nameServers: [...SERVERS] });
+async function addWatchedName(name: string, daysUntilExpiry: number): Promise<void> {
+  const noon = new Date(t.service.clock.registryTime() + daysUntilExpiry * DAY_MS).setUTCHours(12, 0, 0, 0);
+  t.service.state.addDomain({ name, context: 4, expires: noon, nameServers: [...NAMESERVERS] });
   const { sandbox } = t.demo.dns;
   if (sandbox === undefined) throw new Error('the demo has no DNS');
-  sandbox.world.serve(name, SERVERS, []);
-  sandbox.world.delegate(name, SERVERS);
+  sandbox.world.serve(name, NAMESERVERS, []);
+  sandbox.world.delegate(name, NAMESERVERS);
   expect(await readCommandReply(t.workspace, t.alice, `/domain watch ${name}`)).toContain(
     'according to the registry',
   );
 }
 
-const dayAhead = (days: number) =>
-  new Date(t.service.clock.registry() + days * DAY_MS).toISOString().slice(0, 10);
+const getDateAfter = (days: number) =>
+  new Date(t.service.clock.registryTime() + days * DAY_MS).toISOString().slice(0, 10);
 
 /** The id of the mandate that renewed two names. */
 let mandateId = '';
 
-const homeText = (person: Actor) => {
+const readHome = (person: Actor) => {
   const view = person.homeView();
   return view === undefined ? '' : textOf(view);
 };
 async function waitForHome(person: Actor, ...texts: readonly string[]): Promise<void> {
   await person.openHome();
-  await until(`Home shows ${texts.join(', ')}`, () => texts.every((text) => homeText(person).includes(text)));
+  await until(`Home shows ${texts.join(', ')}`, () => texts.every((text) => readHome(person).includes(text)));
 }
 
 async function openMandateForm(): Promise<View> {
   await readCommandReply(t.workspace, t.alice, '/domain mandates');
-  const shown = t.alice.ephemerals().at(-1);
-  if (shown === undefined) throw new Error('the mandates were not shown');
-  return actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
+  const mandatesReply = t.alice.ephemerals().at(-1);
+  if (mandatesReply === undefined) throw new Error('the mandates were not shown');
+  return performAndWaitForView(t.workspace, t.alice, () => t.alice.click(mandatesReply, 'mandate_add'));
 }
 
-const TERMS = {
+const MANDATE_TERMS = {
   mandate_names: 'guest*.rest',
   max_price: '18.00',
   max_total: '54.00',
@@ -85,16 +85,19 @@ async function requestMandate(terms: Record<string, string>): Promise<VisibleOrd
   return waitForOrder(t.workspace, async () => expectFormClosed(await t.alice.submit(view, terms)), DOMAINS);
 }
 
-const dayMessages = () =>
+const listDailyMessages = () =>
   t.workspace
-    .messages(REMINDERS)
+    .messages(REMINDER_CHANNEL)
     .filter((message) => /Mandates (?:will|can’t) renew|Renewals by mandates/.test(textOf(message)));
 
 /** The latest daily message with a name. */
-async function waitForDayMessage(name: string): Promise<Message> {
-  return t.workspace.waitFor(() => dayMessages().findLast((message) => textOf(message).includes(name)), {
-    what: `a daily message with ${name}`,
-  });
+async function waitForDailyMessage(name: string): Promise<Message> {
+  return t.workspace.waitFor(
+    () => listDailyMessages().findLast((message) => textOf(message).includes(name)),
+    {
+      what: `a daily message with ${name}`,
+    },
+  );
 }
 
 /** The latest digest with a name. */
@@ -103,7 +106,7 @@ async function waitForDigest(name: string): Promise<Message> {
   return t.workspace.waitFor(
     () =>
       t.workspace
-        .messages(REMINDERS)
+        .messages(REMINDER_CHANNEL)
         .findLast((message) => isDigest(message) && textOf(message).includes(`*${name}*`)),
     { what: `a digest with ${name}` },
   );
@@ -111,7 +114,7 @@ async function waitForDigest(name: string): Promise<Message> {
 
 describe('the form', () => {
   test('shows errors at its fields', async () => {
-    await addName('first.rest', 200);
+    await addWatchedName('first.rest', 200);
     const view = await openMandateForm();
     expect(view.callback_id).toBe('mandate');
     expect(listFields(view)).toEqual([
@@ -124,15 +127,15 @@ describe('the form', () => {
       'account',
       'reason',
     ]);
-    const wrong = {
-      ...TERMS,
+    const invalidTerms = {
+      ...MANDATE_TERMS,
       mandate_names: 'nothing.example',
       max_price: '0',
       max_total: '10.001',
-      until: dayAhead(500),
+      until: getDateAfter(500),
       account: 'team',
     };
-    expect(await t.alice.submit(view, wrong)).toMatchObject({
+    expect(await t.alice.submit(view, invalidTerms)).toMatchObject({
       outcome: 'errors',
       errors: {
         max_price: expect.stringContaining('an amount above 0'),
@@ -141,8 +144,12 @@ describe('the form', () => {
         account: expect.stringContaining('This account isn’t linked'),
       },
     });
-    const fits = { ...TERMS, mandate_names: 'nothing.example', until: dayAhead(300) };
-    expect(await t.alice.submit(view, fits)).toMatchObject({
+    const termsWithoutNames = {
+      ...MANDATE_TERMS,
+      mandate_names: 'nothing.example',
+      until: getDateAfter(300),
+    };
+    expect(await t.alice.submit(view, termsWithoutNames)).toMatchObject({
       outcome: 'errors',
       errors: { mandate_names: expect.stringContaining('matches no watched name') },
     });
@@ -153,25 +160,32 @@ describe('the form', () => {
 describe('a mandate', () => {
   test('for a whole zone has a short card, and lists all covered names in its details', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'].map((letter) => `booth-${letter}.rest`);
-    for (const name of names) await addName(name, 200);
-    const order = await requestMandate({ ...TERMS, mandate_names: '*.rest', until: dayAhead(300) });
+    for (const name of names) await addWatchedName(name, 200);
+    const order = await requestMandate({
+      ...MANDATE_TERMS,
+      mandate_names: '*.rest',
+      until: getDateAfter(300),
+    });
     expect(order.card.text).toMatch(/^Mandate to renew \*\.rest: waiting for approval$/);
     expect(textOf(order.card)).toMatch(/per calendar year · Until: \d+ \w+ \d{4} · Renews: 10 days early/);
     expect(textOf(order.card)).toMatch(/Covers \d+ names · about €\S+ a year/);
-    const look = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
-    for (const name of names) expect(textOf(look)).toContain(name);
+    const details = await performAndWaitForView(t.workspace, t.bob, () =>
+      t.bob.click(order.card, 'order_look'),
+    );
+    for (const name of names) expect(textOf(details)).toContain(name);
     await t.alice.click(order.card, 'order_cancel');
     await order.waitForState('CANCELLED');
   });
 
   test('is approved by another person, renews names within its limits, and can be ended', async () => {
-    for (const name of ['a', 'b', 'c', 'd']) await addName(`guest-${name}.rest`, name === 'd' ? 60 : 12);
+    for (const name of ['a', 'b', 'c', 'd'])
+      await addWatchedName(`guest-${name}.rest`, name === 'd' ? 60 : 12);
     const order = await requestMandate({
-      ...TERMS,
+      ...MANDATE_TERMS,
       mandate_names: 'guest-a.rest guest-b.rest guest-c.rest guest-d.rest',
       // Enough for all four, even if a new year begins in between.
       max_total: '72.00',
-      until: dayAhead(300),
+      until: getDateAfter(300),
     });
     const card = textOf(order.card);
     expect(orderOf(order.card)).toMatchObject({ task: 'mandate', state: 'PENDING' });
@@ -179,7 +193,7 @@ describe('a mandate', () => {
     expect(card).toMatch(/Covers 4 names/);
     expect(card).toMatch(/about €72\.00 a year/);
     expect(
-      await actAndReadReply(t.workspace, t.alice, () => t.alice.click(order.card, 'order_approve')),
+      await performAndReadReply(t.workspace, t.alice, () => t.alice.click(order.card, 'order_approve')),
     ).toMatch(/an approver has to approve it/);
     await t.bob.click(order.card, 'order_approve');
     await order.waitForState('SUCCEEDED');
@@ -198,22 +212,25 @@ describe('a mandate', () => {
       );
     await t.carol.openHome();
     await until('Carol’s Home', () => t.carol.homeView() !== undefined);
-    expect(homeText(t.carol), 'Home of another person').not.toContain(order.id);
+    expect(readHome(t.carol), 'Home of another person').not.toContain(order.id);
 
     await t.demo.moveTime(3 * DAY_MS);
-    const day = await waitForDayMessage('guest-a.rest');
-    expect(textOf(day)).toMatch(/Mandates will renew 3 names starting tomorrow/);
-    expect(textOf(day)).toMatch(
+    const dailyMessage = await waitForDailyMessage('guest-a.rest');
+    expect(textOf(dailyMessage)).toMatch(/Mandates will renew 3 names starting tomorrow/);
+    expect(textOf(dailyMessage)).toMatch(
       /\*guest-a\.rest\* · expires .* · a mandate renews it on \d+ \w+ \d+, about €18\.00, unless it’s stopped/,
     );
-    expect(buttonsOf(day).filter((button) => button === 'order_stop')).toHaveLength(3);
-    expect(buttonsOf(day)).toContain('mandate_stop_all');
-    const orders = () =>
+    expect(buttonsOf(dailyMessage).filter((button) => button === 'order_stop')).toHaveLength(3);
+    expect(buttonsOf(dailyMessage)).toContain('mandate_stop_all');
+    const listMandateOrders = () =>
       t.workspace
-        .messages(REMINDERS)
+        .messages(REMINDER_CHANNEL)
         .filter((message) => message.metadata?.event_payload['mandate'] === order.id);
-    await until('the cards of the mandate’s orders in the day’s thread', async () => orders().length >= 3);
-    expect(orders().every(({ thread_ts }) => thread_ts === day.ts)).toBe(true);
+    await until(
+      'the cards of the mandate’s orders in the day’s thread',
+      async () => listMandateOrders().length >= 3,
+    );
+    expect(listMandateOrders().every(({ thread_ts }) => thread_ts === dailyMessage.ts)).toBe(true);
     const digest = await waitForDigest('guest-a.rest');
     expect(textOf(digest)).toMatch(
       /\*guest-a\.rest\* · \d+ days · a mandate renews it on \d+ \w+, about €18\.00\n/,
@@ -225,17 +242,19 @@ describe('a mandate', () => {
     );
 
     // An approver stops one order; the others are sent a day later.
-    await t.bob.click(day, 'order_stop', { value: String(orders()[0]?.metadata?.event_payload['order_id']) });
+    await t.bob.click(dailyMessage, 'order_stop', {
+      value: String(listMandateOrders()[0]?.metadata?.event_payload['order_id']),
+    });
     await t.demo.moveTime(2 * DAY_MS);
     // Names whose registry lookup is pending are retried a little later.
     await t.demo.moveTime(DAY_MS / 24);
-    const charged = () =>
-      ['guest-a.rest', 'guest-b.rest', 'guest-c.rest'].map((name) => chargesFor(t.service, name));
+    const countCharges = () =>
+      ['guest-a.rest', 'guest-b.rest', 'guest-c.rest'].map((name) => countChargesFor(t.service, name));
     await until(
       'two of the three are renewed',
-      async () => charged().reduce((sum, each) => sum + each) === 2,
+      async () => countCharges().reduce((sum, each) => sum + each) === 2,
     );
-    expect(charged().sort()).toEqual([0, 1, 1]);
+    expect(countCharges().sort()).toEqual([0, 1, 1]);
     mandateId = order.id;
 
     const overview = await readCommandReply(t.workspace, t.alice, '/domain mandates');
@@ -258,11 +277,11 @@ describe('a mandate', () => {
     expect(feed).toMatch(/SUMMARY:first\.rest expires\r/);
 
     await readCommandReply(t.workspace, t.alice, '/domain mandates');
-    const shown = t.alice.ephemerals().at(-1);
-    if (shown === undefined) throw new Error('the mandates were not shown');
+    const mandatesReply = t.alice.ephemerals().at(-1);
+    if (mandatesReply === undefined) throw new Error('the mandates were not shown');
     expect(
-      await actAndReadReply(t.workspace, t.alice, () =>
-        t.alice.click(shown, 'mandate_end', { value: order.id }),
+      await performAndReadReply(t.workspace, t.alice, () =>
+        t.alice.click(mandatesReply, 'mandate_end', { value: order.id }),
       ),
     ).toContain(`You ended the mandate \`${order.id}\` and stopped its unsent orders.`);
     await t.workspace.waitFor(
@@ -273,17 +292,24 @@ describe('a mandate', () => {
       'No mandate is in force',
     );
     await t.bob.openHome();
-    await until('no ended mandate in Home', () => !homeText(t.bob).includes(order.id));
+    await until('no ended mandate in Home', () => !readHome(t.bob).includes(order.id));
   }, 60_000);
 });
 
 test('people who can’t see a private mandate see only that it exists', async () => {
-  await addName('secret.rest', 100);
+  await addWatchedName('secret.rest', 100);
   const before = t.bob.ephemerals().length;
   await t.bob.command('D0BOB', '/domain mandates');
-  const shown = await t.workspace.waitFor(() => t.bob.ephemerals()[before], { what: 'the mandates' });
-  const view = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(shown, 'mandate_add'));
-  const terms = { ...TERMS, mandate_names: 'secret.rest', max_total: '55.55', until: dayAhead(300) };
+  const mandatesReply = await t.workspace.waitFor(() => t.bob.ephemerals()[before], { what: 'the mandates' });
+  const view = await performAndWaitForView(t.workspace, t.bob, () =>
+    t.bob.click(mandatesReply, 'mandate_add'),
+  );
+  const terms = {
+    ...MANDATE_TERMS,
+    mandate_names: 'secret.rest',
+    max_total: '55.55',
+    until: getDateAfter(300),
+  };
   const order = await waitForOrder(
     t.workspace,
     async () => expectFormClosed(await t.bob.submit(view, terms)),
@@ -319,8 +345,8 @@ test('people who can’t see a private mandate see only that it exists', async (
   await t.alice.openHome();
   const visibleToAlice = [
     ...aliceReplies,
-    homeText(t.alice),
-    ...t.workspace.messages(REMINDERS).map(textOf),
+    readHome(t.alice),
+    ...t.workspace.messages(REMINDER_CHANNEL).map(textOf),
   ].join('\n');
   expect(visibleToAlice).not.toContain(order.id);
   expect(visibleToAlice).not.toContain('55.55');
@@ -329,13 +355,13 @@ test('people who can’t see a private mandate see only that it exists', async (
 test('the monthly reports have the mandate’s renewals', async () => {
   // Two renewals around midnight may be in different months.
   const reportedRenewals = () => {
-    const reports = t.workspace.messages(REMINDERS).map(textOf).join('\n');
+    const reports = t.workspace.messages(REMINDER_CHANNEL).map(textOf).join('\n');
     const found = reports.matchAll(/through mandate `(\w+)`: about €(\d+)\.00, for (\d+) name/g);
     const own = [...found].filter(([, mandate]) => mandate === mandateId);
     return own.map(([, , euros, names]) => ({ euros: Number(euros), names: Number(names) }));
   };
-  const names = () => reportedRenewals().reduce((sum, each) => sum + each.names, 0);
-  for (let moves = 0; moves < 25 && names() < 2; moves += 1) await t.demo.moveTime(3 * DAY_MS);
-  await until('two names in the reports', () => names() === 2);
+  const countReportedNames = () => reportedRenewals().reduce((sum, each) => sum + each.names, 0);
+  for (let moves = 0; moves < 25 && countReportedNames() < 2; moves += 1) await t.demo.moveTime(3 * DAY_MS);
+  await until('two names in the reports', () => countReportedNames() === 2);
   for (const each of reportedRenewals()) expect(each.euros).toBe(18 * each.names);
 }, 60_000);

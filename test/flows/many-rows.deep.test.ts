@@ -2,21 +2,21 @@ import { SANDBOX_CONTACTS, SANDBOX_NAMESERVERS } from '@domain-steward/sandbox-s
 import type { Message } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
   DOMAINS,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { approveInDetails, detailsOf } from '../support/looking.ts';
+import { approveInDetails, readDetails } from '../support/looking.ts';
 import { orderOf, requestsOf, type VisibleOrder, waitForOrder } from '../support/orders.ts';
 import { downloadAuditLog, expectFormClosed, listFields, waitForEphemeral } from '../support/people.ts';
 
-/* Bulk orders: a file, its plan, one approval, waves of requests, and a file with the result of each row. */
+/* A bulk order has a file of rows, a plan, one approval, waves of requests, and a file with all results. */
 
 const t = useTestDemo();
 
@@ -36,12 +36,12 @@ function refuseNextRequest(name: string, text: string, code = 'EF01055'): void {
 async function submitRows(
   task: string,
   rows: string,
-  more: Readonly<Record<string, string>> = {},
+  otherFields: Readonly<Record<string, string>> = {},
 ): Promise<Message> {
   const form = await openForm(t.workspace, t.alice, `/domain bulk ${task}`);
   const before = t.alice.ephemerals().length;
-  expectFormClosed(await t.alice.submit(form, { rows, ...more }));
-  // The notice about an earlier slow card may arrive now.
+  expectFormClosed(await t.alice.submit(form, { rows, ...otherFields }));
+  // A notice about an earlier card, which took long, may arrive now.
   const isPlan = (message: Message) => !textOf(message).includes('I’m posting the card');
   return t.workspace.waitFor(() => t.alice.ephemerals().slice(before).find(isPlan), { what: 'the plan' });
 }
@@ -50,9 +50,9 @@ async function submitRows(
 async function requestBulk(
   task: string,
   rows: string,
-  more?: Readonly<Record<string, string>>,
+  otherFields?: Readonly<Record<string, string>>,
 ): Promise<VisibleOrder> {
-  const plan = await submitRows(task, rows, more);
+  const plan = await submitRows(task, rows, otherFields);
   return waitForOrder(t.workspace, () => t.alice.click(plan, 'order_confirm'));
 }
 
@@ -71,7 +71,7 @@ async function downloadFile(order: VisibleOrder, name: RegExp): Promise<string> 
   return Buffer.from(bytes).toString('utf8');
 }
 
-const linesOf = (file: string) =>
+const splitCsvLines = (file: string) =>
   file
     .replace(/^\ufeff/, '')
     .split('\r\n')
@@ -98,14 +98,14 @@ test('a plan shows valid and invalid rows, and nothing is requested until it is 
   expect(file?.name).toBe('domain-steward-skipped-rows.csv');
 
   await t.alice.click(plan, 'bulk_drop');
-  const reply = await actAndReadReply(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
+  const reply = await performAndReadReply(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
   expect(reply).toContain('was dropped');
 });
 
 test('deleting many names must be confirmed by typing their number and one of them', async () => {
   const names = createNames('typed', 3);
   const plan = await submitRows('delete', csv('name', names));
-  const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
+  const form = await performAndWaitForView(t.workspace, t.alice, () => t.alice.click(plan, 'order_confirm'));
   expect(form.callback_id).toBe('confirm');
   expect(listFields(form)).toEqual(['count', 'name']);
   expect(textOf(form)).toContain('Delete 3 names?');
@@ -136,14 +136,14 @@ test('a bulk order has one card and a request per row, and its file matches the 
   await t.advanceClockUntil(order.waitForState('PENDING'));
   const card = textOf(order.card);
   expect(card).toMatch(/Renew 23 names/);
-  const details = await detailsOf(t.workspace, t.bob, order.card);
+  const details = await readDetails(t.workspace, t.bob, order.card);
   const [, hash = ''] = /Plan\*\n`([0-9a-f]{64})`/.exec(details) ?? [];
   expect(hash).not.toBe('');
   expect(card).toContain(`plan \`${hash.slice(0, 8)}\``);
   expect(details).toMatch(/sends 23 requests, one per name, in waves of 20/);
   const plan = await downloadFile(order, /plan/);
-  expect(linesOf(plan)).toHaveLength(24);
-  expect(linesOf(plan)[2]).toBe('2,many-2.rest,2,,,,,');
+  expect(splitCsvLines(plan)).toHaveLength(24);
+  expect(splitCsvLines(plan)[2]).toBe('2,many-2.rest,2,,,,,');
 
   await approveInDetails(t.workspace, t.bob, order.card);
   const reply = await t.advanceClockUntil(order.waitForResult('FAILED'));
@@ -157,15 +157,15 @@ test('a bulk order has one card and a request per row, and its file matches the 
       [`${order.id}.${index + 1}`, { period: (index % 2) + 1 }],
     ]);
   }
-  const bars = t.workspace
+  const progressMessages = t.workspace
     .messages(DOMAINS)
     .filter((message) => message.thread_ts === order.card.ts && textOf(message).includes('%'));
-  expect(bars).toHaveLength(1);
-  expect(textOf(bars[0] ?? { blocks: [] })).toMatch(/100%.*22 done · 1 failed/s);
+  expect(progressMessages).toHaveLength(1);
+  expect(textOf(progressMessages[0] ?? { blocks: [] })).toMatch(/100%.*22 done · 1 failed/s);
   expect(order.replies(), 'one reply for all names').toHaveLength(1);
 
-  const result = linesOf(await downloadFile(order, /result/));
-  const audit = linesOf((await downloadAuditLog(t.workspace)).csv);
+  const result = splitCsvLines(await downloadFile(order, /result/));
+  const audit = splitCsvLines((await downloadAuditLog(t.workspace)).csv);
   expect(result).toHaveLength(24);
   expect(result[0]).toBe(audit[0]);
   for (const [index, line] of result.slice(1).entries()) {
@@ -177,9 +177,9 @@ test('a bulk order has one card and a request per row, and its file matches the 
 
 test('Retry requests the failed rows again with a new plan', async () => {
   const names = createNames('again', 4);
-  const [first = '', other = '', third = ''] = names;
+  const [first = '', secondName = '', third = ''] = names;
   for (const name of [first, third]) refuseNextRequest(name, 'locked');
-  refuseNextRequest(other, 'no', 'EF02000');
+  refuseNextRequest(secondName, 'no', 'EF02000');
   const order = await requestBulk(
     'renew',
     csv(
@@ -193,24 +193,26 @@ test('Retry requests the failed rows again with a new plan', async () => {
   expect(textOf(reply)).toMatch(/:x: \*again-1\.rest, again-3\.rest\*: failed · `EF01055` “locked”/);
   expect(textOf(reply)).toMatch(/:x: \*again-2\.rest\*: failed · `EF02000` “no”/);
 
-  const stranger = await actAndReadReply(t.workspace, t.ada, () => t.ada.click(reply, 'order_retry'));
-  expect(stranger).toMatch(/Only the requester or an approver can retry/);
+  const replyToAda = await performAndReadReply(t.workspace, t.ada, () => t.ada.click(reply, 'order_retry'));
+  expect(replyToAda).toMatch(/Only the requester or an approver can retry/);
   const before = t.alice.ephemerals().length;
   await t.alice.click(reply, 'order_retry');
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
   expect(textOf(plan)).toMatch(/Renew 3 names: 3 of 3 rows are valid/);
-  const colleague = await actAndReadReply(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'));
-  expect(colleague, 'a retry by another person').toMatch(/^<@U0ALICE> is already retrying this order/);
+  const replyToBob = await performAndReadReply(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'));
+  expect(replyToBob, 'a retry by another person').toMatch(/^<@U0ALICE> is already retrying this order/);
   await t.alice.click(plan, 'bulk_drop');
   await t.alice.click(reply, 'order_retry');
-  const second = await t.workspace.waitFor(() => t.alice.ephemerals()[before + 1], {
+  const secondPlan = await t.workspace.waitFor(() => t.alice.ephemerals()[before + 1], {
     what: 'another plan after the first was dropped',
   });
-  const retry = await waitForOrder(t.workspace, () => t.alice.click(second, 'order_confirm'));
+  const retry = await waitForOrder(t.workspace, () => t.alice.click(secondPlan, 'order_confirm'));
   await t.advanceClockUntil(retry.waitForState('PENDING'));
   expect(textOf(retry.card)).toContain(order.id);
-  const again = await actAndReadReply(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
-  expect(again, 'a second retry').toContain(`The name already has an open order, ${retry.id}`);
+  const secondRetryReply = await performAndReadReply(t.workspace, t.alice, () =>
+    t.alice.click(reply, 'order_retry'),
+  );
+  expect(secondRetryReply, 'a second retry').toContain(`The name already has an open order, ${retry.id}`);
   await approveInDetails(t.workspace, t.bob, retry.card);
   await t.advanceClockUntil(retry.waitForResult('SUCCEEDED'));
   for (const name of names) {
@@ -219,8 +221,12 @@ test('Retry requests the failed rows again with a new plan', async () => {
       (name === 'again-4.rest' ? [1] : [1, 2]).map(() => ({ period: 2 })),
     );
   }
-  const done = await actAndReadReply(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
-  expect(done).toContain(`This was already requested. To see the order, use \`/domain order ${retry.id}\``);
+  const lateRetryReply = await performAndReadReply(t.workspace, t.alice, () =>
+    t.alice.click(reply, 'order_retry'),
+  );
+  expect(lateRetryReply).toContain(
+    `This was already requested. To see the order, use \`/domain order ${retry.id}\``,
+  );
 });
 
 test('three refusals in a row pause a bulk order, which people can resume or stop', async () => {
@@ -253,21 +259,21 @@ test('three refusals in a row pause a bulk order, which people can resume or sto
     new RegExp(pausedText),
   );
 
-  const answer = await actAndReadReply(t.workspace, t.ada, () => t.ada.click(pause, 'order_resume'));
+  const answer = await performAndReadReply(t.workspace, t.ada, () => t.ada.click(pause, 'order_resume'));
   expect(answer).toMatch(/Only the requester or an approver/);
   await t.bob.click(pause, 'order_resume');
-  const second = await t.advanceClockUntil(
+  const secondPause = await t.advanceClockUntil(
     t.workspace.waitFor(
       () => order.replies().filter((reply) => buttonsOf(reply).includes('order_resume'))[1],
       { what: 'the order to be paused again' },
     ),
   );
-  await t.alice.click(second, 'order_stop');
+  await t.alice.click(secondPause, 'order_stop');
   await t.advanceClockUntil(order.waitForResult('FAILED'));
-  const result = linesOf(await downloadFile(order, /result/));
+  const result = splitCsvLines(await downloadFile(order, /result/));
   expect(result).toHaveLength(31);
   expect(result.filter((line) => line.includes(',stopped,')).length).toBeGreaterThan(10);
-  const audit = linesOf((await downloadAuditLog(t.workspace)).csv);
+  const audit = splitCsvLines((await downloadAuditLog(t.workspace)).csv);
   for (const line of result) expect(audit).toContain(line);
   t.service.faults.clear();
 });
@@ -275,18 +281,18 @@ test('three refusals in a row pause a bulk order, which people can resume or sto
 test('an attached file is read, and an unreadable one is reported', async () => {
   const [name = ''] = createNames('attached', 1);
   const form = await openForm(t.workspace, t.alice, '/domain bulk renew');
-  const latin = t.alice.upload('names.csv', Buffer.from('name\nmünchen.rest', 'latin1'));
-  expect(await t.alice.submit(form, { file: [latin] })).toMatchObject({
+  const latin1File = t.alice.upload('names.csv', Buffer.from('name\nmünchen.rest', 'latin1'));
+  expect(await t.alice.submit(form, { file: [latin1File] })).toMatchObject({
     outcome: 'errors',
     errors: { file: expect.stringMatching(/Line 2 has an unreadable character.*CSV UTF-8/) },
   });
-  const good = t.alice.upload('names.csv', Buffer.from(`\ufeffname;period\r\n${name};3`, 'utf16le'));
+  const utf16File = t.alice.upload('names.csv', Buffer.from(`\ufeffname;period\r\n${name};3`, 'utf16le'));
   const before = t.alice.ephemerals().length;
-  expectFormClosed(await t.alice.submit(form, { file: [good] }));
+  expectFormClosed(await t.alice.submit(form, { file: [utf16File] }));
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
   const order = await waitForOrder(t.workspace, () => t.alice.click(plan, 'order_confirm'));
   expect(textOf(order.card)).toMatch(/Renew attached-1\.rest/);
-  expect(await detailsOf(t.workspace, t.bob, order.card)).toContain('3 years');
+  expect(await readDetails(t.workspace, t.bob, order.card)).toContain('3 years');
 });
 
 test('registered names get the owner and note from the form, which aren’t sent', async () => {
@@ -295,8 +301,8 @@ test('registered names get the owner and note from the form, which aren’t sent
   const header = 'name,ownerc,adminc,techc,nameservers';
   const form = await openForm(t.workspace, t.alice, '/domain bulk create');
   expect(form.state.values).toMatchObject({ owner: { owner: { selected_user: 'U0ALICE' } } });
-  const stranger = { rows: csv(header, [row('never.rest')]), owner: 'U0DAVE' };
-  expect(await t.alice.submit(form, stranger)).toMatchObject({
+  const valuesWithStranger = { rows: csv(header, [row('never.rest')]), owner: 'U0DAVE' };
+  expect(await t.alice.submit(form, valuesWithStranger)).toMatchObject({
     errors: { owner: expect.stringContaining('Owners must be members of this workspace') },
   });
   t.alice.close(form);
@@ -330,10 +336,10 @@ test('auth codes of a bulk transfer aren’t visible anywhere', async () => {
   await approveInDetails(t.workspace, t.bob, order.card);
   const reply = await t.advanceClockUntil(order.waitForResult('FAILED'));
   for (const { blocks } of [order.card, reply])
-    expect(buttonsOf({ blocks }), 'Retry after the auth codes were deleted').not.toContain('order_retry');
+    expect(buttonsOf({ blocks }), 'buttons after the auth codes were deleted').not.toContain('order_retry');
   const result = await downloadFile(order, /result/);
   const { csv: audit } = await downloadAuditLog(t.workspace);
-  const texts = [result, audit, t.logged(), await t.dump(), JSON.stringify(t.workspace.messages(DOMAINS))];
+  const texts = [result, audit, t.getLog(), await t.dump(), JSON.stringify(t.workspace.messages(DOMAINS))];
   for (const text of texts) expect(text).not.toContain('CANARY-AUTH');
   expect(await waitForEphemeral(t.workspace, t.alice, 'the plan', () => true).then(textOf)).not.toContain(
     'CANARY',

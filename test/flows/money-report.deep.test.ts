@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { actUntilOpened, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
-import { approveRequested, requestByCommand } from '../support/orders.ts';
+import { performAndWaitForView, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
+import { requestAndApprove, requestByCommand } from '../support/orders.ts';
 
-const EXPIRY = 'C0EXPIRY';
+const EXPIRY_CHANNEL = 'C0EXPIRY';
 const DAY_MS = 86_400_000;
-const FINANCE = 'C0GENERAL';
-const t = useTestDemo({ linked: ['alice', 'bob'], settings: { REPORT_CHANNEL: FINANCE } });
+const FINANCE_CHANNEL = 'C0GENERAL';
+const t = useTestDemo({ linkedPeople: ['alice', 'bob'], settings: { REPORT_CHANNEL: FINANCE_CHANNEL } });
 
-const reports = (channel = FINANCE) =>
+const listReports = (channel = FINANCE_CHANNEL) =>
   t.workspace.messages(channel).filter((message) => textOf(message).includes('Money report'));
 
 it('a finished month is reported once, with spending, upcoming costs, decisions and problems', async () => {
@@ -30,24 +30,24 @@ it('a finished month is reported once, with spending, upcoming costs, decisions 
     'U0ADA',
     now,
   );
-  const noon = new Date(t.service.clock.registry() + 100 * DAY_MS).setUTCHours(12, 0, 0, 0);
+  const noon = new Date(t.service.clock.registryTime() + 100 * DAY_MS).setUTCHours(12, 0, 0, 0);
   t.service.state.addDomain({ name: 'later.rest', context: 4, expires: noon });
   await readCommandReply(t.workspace, t.alice, '/domain watch later.rest');
-  const renewed = await approveRequested(
+  const renewal = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 2'),
   );
-  await renewed.waitForResult('SUCCEEDED');
+  await renewal.waitForResult('SUCCEEDED');
   const denied = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest');
-  const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(denied.card, 'order_deny'));
+  const form = await performAndWaitForView(t.workspace, t.bob, () => t.bob.click(denied.card, 'order_deny'));
   await t.bob.submit(form, { reason: 'not needed' });
   await denied.waitForState('DENIED');
-  expect(reports()).toEqual([]);
+  expect(listReports()).toEqual([]);
 
-  // The second day of the next month, so that its first digest is over in every time zone.
-  const second = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2, 12);
-  await t.demo.moveTime(second - now.getTime());
-  const [report] = reports();
+  // On the second day of the next month, its first digest has been sent in every time zone.
+  const secondOfNextMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2, 12);
+  await t.demo.moveTime(secondOfNextMonth - now.getTime());
+  const [report] = listReports();
   const text = report === undefined ? 'no report' : textOf(report);
   const month = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
   expect(text).toContain(`Money report for ${month.format(now)}`);
@@ -57,6 +57,6 @@ it('a finished month is reported once, with spending, upcoming costs, decisions 
   expect(text).toMatch(/<@U0BOB> denied 1 order/);
   expect(text).toMatch(/\*New problems\*: .*Owner \(\d+\)/);
   await t.demo.moveTime(DAY_MS);
-  expect(reports()).toHaveLength(1);
-  expect(reports(EXPIRY), 'reports in another channel').toEqual([]);
+  expect(listReports()).toHaveLength(1);
+  expect(listReports(EXPIRY_CHANNEL), 'reports in another channel').toEqual([]);
 });

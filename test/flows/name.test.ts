@@ -7,21 +7,21 @@ const t = useTestDemo();
 const DAY_MS = 86_400_000;
 
 const send = (line: string) => readCommandReply(t.workspace, t.alice, `/domain ${line}`);
-const dns = () => {
+const getSandboxDns = () => {
   const { sandbox } = t.demo.dns;
   if (sandbox === undefined) throw new Error('the demo has no DNS');
   return sandbox;
 };
 
 /** Advances the clock so that lookups are due, and waits until `/domain name` shows a text. */
-async function waitForName(byMs: number, shows: RegExp): Promise<string> {
-  await t.demo.moveTime(byMs);
+async function waitForName(advanceMs: number, expected: RegExp): Promise<string> {
+  await t.demo.moveTime(advanceMs);
   let text = '';
   // Names of one registry are looked up one after another.
-  await until(`/domain name shows ${shows}`, async () => {
+  await until(`/domain name shows ${expected}`, async () => {
     await t.demo.bot.catchUp();
     text = await send('name cafe.rest');
-    return shows.test(text);
+    return expected.test(text);
   });
   return text;
 }
@@ -43,9 +43,9 @@ test('an unwatched name is looked up on request', async () => {
 });
 
 test('a fact that couldn’t be looked up is shown as unknown, not as empty', async () => {
-  dns().faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
+  getSandboxDns().faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
   const text = await send('name deli.rest');
-  dns().faults.clear();
+  getSandboxDns().faults.clear();
   expect(text).toMatch(/Expires .*, according to the registry/);
   expect(text).toMatch(/:grey_question: .*\*Mail servers\*.*: no response in time/);
   expect(text).not.toMatch(/none found|no mail servers|not delegated/);
@@ -53,7 +53,7 @@ test('a fact that couldn’t be looked up is shown as unknown, not as empty', as
 
 test('CAA issuers are shown, and a failed query isn’t shown as “any CA”', async () => {
   expect(await send('name bar.rest')).toMatch(/CAA\* none \(any CA can issue\)/);
-  dns().world.serve(
+  getSandboxDns().world.serve(
     'bar.rest',
     ['ns1.dns.example', 'ns2.dns.example'],
     [
@@ -63,11 +63,11 @@ test('CAA issuers are shown, and a failed query isn’t shown as “any CA”', 
     ],
   );
   expect(await send('name bar.rest')).toMatch(/CAA\* `letsencrypt\.org`; wildcards: no CA\n/);
-  dns().faults.set({ kind: 'servfail', match: { name: 'bar.rest', type: 'CAA' } });
-  const unanswered = await send('name bar.rest');
-  dns().faults.clear();
-  expect(unanswered).toMatch(/:grey_question: .*\*CAA\*.*: the nameservers returned an error/);
-  expect(unanswered).not.toContain('any CA');
+  getSandboxDns().faults.set({ kind: 'servfail', match: { name: 'bar.rest', type: 'CAA' } });
+  const afterFailedQuery = await send('name bar.rest');
+  getSandboxDns().faults.clear();
+  expect(afterFailedQuery).toMatch(/:grey_question: .*\*CAA\*.*: the nameservers returned an error/);
+  expect(afterFailedQuery).not.toContain('any CA');
 });
 
 test('a past expiry date is shown with how to correct it', async () => {
@@ -86,7 +86,7 @@ test('a name without a registry record is reported as such', async () => {
 test('the first name in the guide is signed and has no problems', async () => {
   await send('watch cafe.rest');
   let text = '';
-  await until('its delegation is checked', async () => {
+  await until('the delegation of cafe.rest is checked', async () => {
     text = await send('name cafe.rest');
     return !text.includes('couldn’t be checked');
   });
@@ -124,23 +124,23 @@ test('the history of a watched name shows a change once a second lookup confirms
   expect(first).toMatch(/Expires .*\(in 2[23] days\)/);
   expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual(['reminder_renew', 'name_edit']);
 
-  dns().world.serve(
+  getSandboxDns().world.serve(
     'cafe.rest',
     ['ns1.dns.example', 'ns2.dns.example'],
     ['@ A 198.51.100.7', '@ MX 10 mail.elsewhere.example'],
   );
-  const once = await waitForName(DAY_MS, /Seen once, not confirmed yet.*mail\.elsewhere\.example/s);
-  expect(once, 'unchanged after one lookup').toMatch(/Mail\* `mail\.cafe\.rest`/);
+  const seenOnce = await waitForName(DAY_MS, /Seen once, not confirmed yet.*mail\.elsewhere\.example/s);
+  expect(seenOnce, 'unchanged after one lookup').toMatch(/Mail\* `mail\.cafe\.rest`/);
   const changed = await waitForName(DAY_MS, /Mail servers: `mail\.cafe\.rest` → `mail\.elsewhere\.example`/);
   expect(changed).toMatch(/Mail\* `mail\.elsewhere\.example`/);
   expect(changed, 'mail changes need no order').not.toMatch(/not ordered here/);
 });
 
-test('a DS change that the zone requested is in the history and isn’t marked', async () => {
+test('a DS change that the zone requested is in the history, without “not ordered here”', async () => {
   const lines = ['@ MX 10 mail.third.example', '@ DNSKEY 257 3 13 QUJDRA==', '@ CDS 7 13 2 ABCD'];
-  dns().world.serve('cafe.rest', ['ns1.dns.example', 'ns2.dns.example'], lines);
+  getSandboxDns().world.serve('cafe.rest', ['ns1.dns.example', 'ns2.dns.example'], lines);
   await waitForName(DAY_MS, /Seen once, not confirmed yet.*mail\.third\.example/s);
-  dns().world.delegate('cafe.rest', ['ns1.dns.example', 'ns2.dns.example'], ['7 13 2 ABCD']);
+  getSandboxDns().world.delegate('cafe.rest', ['ns1.dns.example', 'ns2.dns.example'], ['7 13 2 ABCD']);
   await waitForName(DAY_MS, /Seen once, not confirmed yet.*DS: changed \(one key\)/s);
   const text = await waitForName(
     DAY_MS,
@@ -149,7 +149,7 @@ test('a DS change that the zone requested is in the history and isn’t marked',
   expect(text).not.toMatch(/not ordered here/i);
 });
 
-test('a nameserver change without an order is marked', async () => {
+test('a nameserver change without an order is marked as “not ordered here”', async () => {
   t.service.registry.show('cafe.rest', { nameServers: ['ns1.thief.example'] });
   await waitForName(DAY_MS, /Seen once, not confirmed yet.*ns1\.thief\.example/s);
   await waitForName(DAY_MS, /Nameservers at the registry: .* → `ns1\.thief\.example`.* not ordered here/);

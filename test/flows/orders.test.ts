@@ -4,14 +4,14 @@ import { readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
 import { requestByCommand, type VisibleOrder } from '../support/orders.ts';
 
 const t = useTestDemo();
-let waiting: VisibleOrder;
-let cancelled: VisibleOrder;
+let pendingOrder: VisibleOrder;
+let cancelledOrder: VisibleOrder;
 
 beforeAll(async () => {
-  cancelled = await requestByCommand(t.workspace, t.alice, '/domain renew bistro.rest -- <!channel>');
-  await t.alice.click(cancelled.card, 'order_cancel');
-  await cancelled.waitForResult('CANCELLED');
-  waiting = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 3');
+  cancelledOrder = await requestByCommand(t.workspace, t.alice, '/domain renew bistro.rest -- <!channel>');
+  await t.alice.click(cancelledOrder.card, 'order_cancel');
+  await cancelledOrder.waitForResult('CANCELLED');
+  pendingOrder = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 3');
 });
 
 async function send(person: Actor, text: string): Promise<Message> {
@@ -28,11 +28,11 @@ describe('/domain orders', () => {
     ['/domain orders mine', ['waiting', 'cancelled']],
     ['/domain orders Mine', ['waiting', 'cancelled']],
     ['/domain orders BISTRO.rest', ['cancelled']],
-  ])('lists the matching orders: %s', async (text, shown) => {
+  ])('lists the matching orders: %s', async (text, expectedOrders) => {
     const list = await send(t.alice, text);
     const ids = JSON.stringify(list.blocks);
-    expect(ids.includes(waiting.id)).toBe(shown.includes('waiting'));
-    expect(ids.includes(cancelled.id)).toBe(shown.includes('cancelled'));
+    expect(ids.includes(pendingOrder.id)).toBe(expectedOrders.includes('waiting'));
+    expect(ids.includes(cancelledOrder.id)).toBe(expectedOrders.includes('cancelled'));
     expect(list.blocks.map(({ type }) => type)).toContain('data_table');
     // It mentions the requester, but only the reader sees the message.
     expect(list.notifies).toEqual(['U0ALICE']);
@@ -54,14 +54,14 @@ describe('/domain orders', () => {
     const list = await send(t.alice, '/domain orders pending');
     expect(list.blocks.map(({ type }) => type)).not.toContain('data_table');
     expect(textOf(list)).toMatch(
-      new RegExp(`${waiting.id}  ·  Renew cafe.rest for 3 years  ·  waiting for approval`),
+      new RegExp(`${pendingOrder.id}  ·  Renew cafe.rest for 3 years  ·  waiting for approval`),
     );
   });
 });
 
 describe('/domain order', () => {
   it('shows an order with its history, without Retry if its card has none', async () => {
-    const shown = textOf(await send(t.bob, `/domain order ${cancelled.id.toUpperCase()}`));
+    const shown = textOf(await send(t.bob, `/domain order ${cancelledOrder.id.toUpperCase()}`));
     expect(shown).toContain('Renew bistro.rest for 1 year');
     expect(shown).toContain('“&lt;!channel&gt;”');
     expect(shown).toMatch(/\*History\*\n.*: requested by <@U0ALICE> .*\n.*: canceled by <@U0ALICE>/);
@@ -77,7 +77,7 @@ describe('/domain order', () => {
     },
   );
 
-  it('refers from a name to /domain orders', async () => {
+  it('suggests /domain orders if a name is entered instead of an ID', async () => {
     expect((await send(t.bob, '/domain order cafe.rest')).text).toContain('/domain orders cafe.rest');
   });
 

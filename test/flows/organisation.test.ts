@@ -1,36 +1,36 @@
-import { defaultSeed, type Seed } from '@domain-steward/slack-workspace';
+import { createDefaultSeed, type Seed } from '@domain-steward/slack-workspace';
 import { describe, expect, test } from 'vitest';
-import { actAndReadReply, DOMAINS, link, textOf, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, link, performAndReadReply, textOf, useTestDemo } from '../support/demo.ts';
 import { requestByCommand, requestsOf } from '../support/orders.ts';
 
 /* A workspace in an Enterprise Grid organization, with members of its other workspaces allowed. */
 
 type Person = Seed['users'][number];
 
-const ORGANISATION = 'E0STEWARD';
-const { users, channels } = defaultSeed();
+const ORGANIZATION_ID = 'E0STEWARD';
+const { users, channels } = createDefaultSeed();
 const [alice] = users;
 if (alice === undefined) throw new Error('the seed has no users');
-const personFrom = (id: string, name: string, more: Partial<Person>): Person => ({
+const createPerson = (id: string, name: string, overrides: Partial<Person>): Person => ({
   ...alice,
   id,
   name: name.toLowerCase(),
   real_name: name,
-  ...more,
+  ...overrides,
 });
 
 const PEOPLE = [
   ...users.map((user) =>
     user.is_stranger ? { ...user, is_stranger: false, enterprise_id: 'E0ELSEWHERE' } : user,
   ),
-  // From a sibling workspace: a member who administers it, and a guest.
-  personFrom('W0ERIN', 'Erin', { team_id: 'T0SIBLING', enterprise_id: ORGANISATION, is_admin: true }),
-  personFrom('W0FAY', 'Fay', { team_id: 'T0SIBLING', enterprise_id: ORGANISATION, is_restricted: true }),
+  // From a sibling workspace: an admin and a guest.
+  createPerson('W0ERIN', 'Erin', { team_id: 'T0SIBLING', enterprise_id: ORGANIZATION_ID, is_admin: true }),
+  createPerson('W0FAY', 'Fay', { team_id: 'T0SIBLING', enterprise_id: ORGANIZATION_ID, is_restricted: true }),
 ];
 
 const t = useTestDemo({
   seed: {
-    enterpriseId: ORGANISATION,
+    enterpriseId: ORGANIZATION_ID,
     users: PEOPLE,
     channels: channels.map((channel) =>
       channel.id === DOMAINS ? { ...channel, members: [...channel.members, 'W0ERIN', 'W0FAY'] } : channel,
@@ -41,21 +41,21 @@ const t = useTestDemo({
 
 const send = (userId: string, line: string) => {
   const person = t.workspace.as(userId);
-  return actAndReadReply(t.workspace, person, () => person.command(DOMAINS, line));
+  return performAndReadReply(t.workspace, person, () => person.command(DOMAINS, line));
 };
 
 describe('a member of a sibling workspace', () => {
   test('requests orders with their own account and approves others’ orders', async () => {
     const erin = t.workspace.as('W0ERIN');
     await link(t.workspace, erin);
-    const theirs = await requestByCommand(t.workspace, erin, '/domain renew bar.rest');
-    await t.bob.click(theirs.card, 'order_approve');
-    await theirs.waitForResult('SUCCEEDED');
+    const erinsOrder = await requestByCommand(t.workspace, erin, '/domain renew bar.rest');
+    await t.bob.click(erinsOrder.card, 'order_approve');
+    await erinsOrder.waitForResult('SUCCEEDED');
 
-    const ours = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
-    await erin.click(ours.card, 'order_approve');
-    expect(textOf(await ours.waitForResult('SUCCEEDED'))).toContain('cafe.rest');
-    expect(requestsOf(t.service, ours), 'requests to the service').toHaveLength(1);
+    const alicesOrder = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
+    await erin.click(alicesOrder.card, 'order_approve');
+    expect(textOf(await alicesOrder.waitForResult('SUCCEEDED'))).toContain('cafe.rest');
+    expect(requestsOf(t.service, alicesOrder), 'requests to the service').toHaveLength(1);
   });
 
   test('isn’t an admin here, even if they are an admin there', async () => {

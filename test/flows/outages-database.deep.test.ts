@@ -4,8 +4,8 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { DatabaseProxy } from '../support/database-proxy.ts';
 import { buttonsOf, DOMAINS, openForm, textOf, until, useTestDemo } from '../support/demo.ts';
 import {
-  approveRequested,
   orderOf,
+  requestAndApprove,
   requestByCommand,
   requestsOf,
   type VisibleOrder,
@@ -13,12 +13,12 @@ import {
 import { requestAndConfirm } from '../support/people.ts';
 
 /*
- * The database is disconnected, hangs, or is full while people keep working: everyone gets a reply within Slack's three
- * seconds, nothing is half done, and the same click works afterwards, once.
+ * The database is disconnected, hangs or is full while people keep working. Everyone gets a reply within
+ * Slack's three seconds, no change is partial, and after the outage the same click takes effect once.
  */
 
 const MAX_REPLY_MS = 3_000;
-const AWAY = /My database doesn’t respond.*Reference `?[0-9a-f]{8}/s;
+const DATABASE_DOWN_REPLY = /My database doesn’t respond.*Reference `?[0-9a-f]{8}/s;
 
 const proxy = new DatabaseProxy();
 // Registered first, so it runs last, when the bot no longer uses the proxy.
@@ -26,14 +26,16 @@ afterAll(() => proxy.close());
 const t = useTestDemo({ databaseUrl: (url) => proxy.start(url), speedup: 8 });
 
 afterEach(async () => {
-  proxy.mend();
+  proxy.restore();
   // The bot may not have noticed yet that its connections were cut.
   await until('the bot uses the database again', async () =>
-    (await replyTo(t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).text.includes('context 4'),
+    (await actAndTimeReply(t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).text.includes(
+      'context 4',
+    ),
   );
 });
 
-/** Rows of the main tables, without leases, which change by themselves. */
+/** Rows of the main tables. Leases are removed, because the bot keeps renewing them. */
 async function readRows(): Promise<string[]> {
   const rows = (await t.dump()).split('\n');
   const tables = ['orders', 'order_items', 'events', 'approvals', 'domains', 'accounts', 'settings'];
@@ -43,8 +45,11 @@ async function readRows(): Promise<string[]> {
     .sort();
 }
 
-/** The next message to a person after an action, and how long it took. */
-async function replyTo(person: Actor, act: () => Promise<unknown>): Promise<{ text: string; ms: number }> {
+/** Acts, and waits for the next message to this person. @returns its text and how long it took */
+async function actAndTimeReply(
+  person: Actor,
+  act: () => Promise<unknown>,
+): Promise<{ text: string; ms: number }> {
   const startedAt = performance.now();
   const before = person.ephemerals().length;
   await act();
@@ -52,24 +57,24 @@ async function replyTo(person: Actor, act: () => Promise<unknown>): Promise<{ te
   return { text: textOf(next), ms: performance.now() - startedAt };
 }
 
-/** Acts while the database is down, and expects a reply with the reason in time. */
+/** Acts while the database is down, and expects a timely reply with the reason. */
 async function expectOutageReply(what: string, person: Actor, act: () => Promise<unknown>): Promise<void> {
-  const reply = await replyTo(person, act);
-  expect(reply.text, what).toMatch(AWAY);
+  const reply = await actAndTimeReply(person, act);
+  expect(reply.text, what).toMatch(DATABASE_DOWN_REPLY);
   expect(reply.ms, `ms until the reply to ${what}`).toBeLessThan(MAX_REPLY_MS);
 }
 
-describe('a disconnected database', () => {
-  test('gives every action a reply in time and leaves nothing half done', async () => {
-    const waiting = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
+describe('while the database is disconnected', () => {
+  test('every action gets a reply in time, and no change is partial', async () => {
+    const pendingOrder = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
     await t.alice.command(DOMAINS, '/domain watch bar.rest 2030-01-01');
     const form = await openForm(t.workspace, t.alice, '/domain renew');
     await t.waitUntilSlackIsCurrent();
-    await until('a DNS lookup of the new name, after its registry’s', async () =>
+    await until('the DNS lookup of the new name, which follows the registry lookup', async () =>
       (await readRows()).some((row) => /^public\.domains .*"mx"/.test(row)),
     );
     const before = await readRows();
-    const cards = t.workspace.messages(DOMAINS).length;
+    const messageCount = t.workspace.messages(DOMAINS).length;
     proxy.cut();
 
     const commands: readonly [Actor, string][] = [
@@ -80,7 +85,7 @@ describe('a disconnected database', () => {
       [t.alice, 'use 4'],
       [t.alice, 'unlink 4'],
       [t.alice, 'orders'],
-      [t.alice, `order ${waiting.id}`],
+      [t.alice, `order ${pendingOrder.id}`],
       [t.alice, 'watch new.rest'],
       [t.alice, 'unwatch bar.rest'],
       [t.alice, 'expiring'],
@@ -101,31 +106,33 @@ describe('a disconnected database', () => {
       [t.alice, 'order_cancel'],
     ];
     for (const [person, button] of clicks) {
-      await expectOutageReply(button, person, () => person.click(waiting.card, button));
+      await expectOutageReply(button, person, () => person.click(pendingOrder.card, button));
     }
     expect(await t.alice.submit(form, { names: 'deli.rest', period: '1' }), 'a form').toMatchObject({
       outcome: 'errors',
-      errors: { names: expect.stringMatching(AWAY) },
+      errors: { names: expect.stringMatching(DATABASE_DOWN_REPLY) },
     });
-    const help = await replyTo(t.alice, () => t.alice.command(DOMAINS, '/domain help'));
+    const help = await actAndTimeReply(t.alice, () => t.alice.command(DOMAINS, '/domain help'));
     expect(help.text, 'help needs no database').not.toMatch(/reference/i);
     await t.bob.openHome();
     const home = await t.workspace.waitFor(() => t.bob.homeView(), { what: 'Bob’s Home tab' });
     expect(textOf(home), 'the Home tab').toMatch(/reference `\w+`/);
 
     expect(await readRows(), 'rows in the database').toEqual(before);
-    expect(t.workspace.messages(DOMAINS)).toHaveLength(cards);
-    expect(requestsOf(t.service, waiting)).toEqual([]);
+    expect(t.workspace.messages(DOMAINS)).toHaveLength(messageCount);
+    expect(requestsOf(t.service, pendingOrder)).toEqual([]);
 
-    proxy.mend();
+    proxy.restore();
     // The form still has the typed values.
     expect(await t.alice.submit(form)).toMatchObject({ outcome: 'closed' });
-    await Promise.all([t.bob, t.carol, t.bob].map((person) => person.click(waiting.card, 'order_approve')));
-    await waiting.waitForResult('SUCCEEDED');
-    expect(requestsOf(t.service, waiting), 'requests of the order').toHaveLength(1);
+    await Promise.all(
+      [t.bob, t.carol, t.bob].map((person) => person.click(pendingOrder.card, 'order_approve')),
+    );
+    await pendingOrder.waitForResult('SUCCEEDED');
+    expect(requestsOf(t.service, pendingOrder), 'requests of the order').toHaveLength(1);
   });
 
-  test('during many concurrent approvals doesn’t lose an order or send it twice', async () => {
+  test('no order is lost or sent twice, even during many concurrent approvals', async () => {
     const names = ['soup.rest', 'sushi.rest', 'tapas.rest', 'tavern.rest', 'picnic.rest', 'pasta.rest'];
     const orders: VisibleOrder[] = [];
     for (const name of names)
@@ -137,8 +144,8 @@ describe('a disconnected database', () => {
       (await readRows()).some((row) => row.startsWith('public.approvals ')),
     );
     proxy.cut();
-    for (const click of clicks) expect((await click).acked, 'a click is acknowledged').toBe(true);
-    proxy.mend();
+    for (const click of clicks) expect((await click).acked, 'whether the click was acknowledged').toBe(true);
+    proxy.restore();
     for (const order of orders) {
       // People whose click failed click again.
       if (buttonsOf(order.card).includes('order_approve')) await t.bob.click(order.card, 'order_approve');
@@ -148,50 +155,53 @@ describe('a disconnected database', () => {
       });
       expect(requestsOf(t.service, order), `requests of ${order.id}`).toHaveLength(1);
     }
-    const charged = t.service.state.charges.map(({ name }) => name);
-    expect(new Set(charged).size, 'distinct names that were charged').toBe(charged.length);
+    const chargedNames = t.service.state.charges.map(({ name }) => name);
+    expect(new Set(chargedNames).size, 'distinct names that were charged').toBe(chargedNames.length);
   });
 });
 
-describe('a hanging database', () => {
-  test('tells people that it takes longer, and applies their clicks once when it is back', async () => {
+describe('while the database hangs', () => {
+  test('people see that it takes longer, and their clicks take effect once when it is back', async () => {
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew tables.example');
     await t.waitUntilSlackIsCurrent();
     proxy.hang();
     const [first, second] = await Promise.all([
-      replyTo(t.bob, () => t.bob.click(order.card, 'order_approve')),
-      replyTo(t.carol, () => t.carol.click(order.card, 'order_approve')),
+      actAndTimeReply(t.bob, () => t.bob.click(order.card, 'order_approve')),
+      actAndTimeReply(t.carol, () => t.carol.click(order.card, 'order_approve')),
     ]);
     for (const { text, ms } of [first, second]) {
       expect(text).toMatch(/takes longer than usual/);
       expect(ms, 'ms until the reply').toBeLessThan(MAX_REPLY_MS);
     }
     expect(requestsOf(t.service, order)).toEqual([]);
-    proxy.mend();
+    proxy.restore();
     await order.waitForResult('SUCCEEDED', 15_000);
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 });
 
-test('a form that is being checked shows when the database goes down', async () => {
+test('a form shows if the database goes down while it is being checked', async () => {
   const form = await openForm(t.workspace, t.alice, '/domain renew');
   proxy.hang();
   expect(await t.alice.submit(form, { names: 'bistro-nord.rest', period: '1' })).toMatchObject({
     outcome: 'updated',
   });
   proxy.cut();
-  await t.workspace.waitFor(() => t.alice.openedViews().find((view) => AWAY.test(textOf(view))), {
-    what: 'the form to show that the database is down',
-  });
+  await t.workspace.waitFor(
+    () => t.alice.openedViews().find((view) => DATABASE_DOWN_REPLY.test(textOf(view))),
+    {
+      what: 'the form to show that the database is down',
+    },
+  );
 });
 
-describe('a full database', () => {
+describe('while the database is full', () => {
   /** Makes every write fail as on a full disk; reads still work. */
   async function withFullDisk(work: () => Promise<void>): Promise<void> {
     const admin = new pg.Client({ connectionString: t.databaseUrl });
     await admin.connect();
-    // One table at a time: a statement that locks several would deadlock with the bot.
-    const each = async (sql: (table: string) => string) => {
+    // One table at a time, because locking several tables could deadlock with the bot.
+    const forEachTable = async (sql: (table: string) => string) => {
       const { rows } = await admin.query<{ name: string }>(
         "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname = 'public'",
       );
@@ -201,29 +211,29 @@ describe('a full database', () => {
       await admin.query(`CREATE OR REPLACE FUNCTION public.no_room() RETURNS trigger LANGUAGE plpgsql AS $fn$
         BEGIN RAISE EXCEPTION 'could not extend file "base/1/1": No space left on device'
           USING ERRCODE = 'disk_full'; END $fn$`);
-      await each(
+      await forEachTable(
         (table) =>
           `CREATE TRIGGER no_room BEFORE INSERT OR UPDATE OR DELETE ON ${table} EXECUTE FUNCTION public.no_room()`,
       );
       try {
         await work();
       } finally {
-        await each((table) => `DROP TRIGGER no_room ON ${table}`);
+        await forEachTable((table) => `DROP TRIGGER no_room ON ${table}`);
       }
     } finally {
       await admin.end();
     }
   }
 
-  const FULL = /My database is full.*Reference `[0-9a-f]{8}`/s;
+  const DATABASE_FULL_REPLY = /My database is full.*Reference `[0-9a-f]{8}`/s;
 
-  test('gives people the reason, and the same click works when there is space again', async () => {
+  test('people see the reason, and the same click works when there is space again', async () => {
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew spoon.rest');
     await t.waitUntilSlackIsCurrent();
     await until('no pending work for completed orders', async () =>
       (await readRows()).every((row) => !row.includes('"state": "SUCCEEDED"') || !/"due_at": "/.test(row)),
     );
-    // Otherwise the lookup of a new name would write rows meanwhile.
+    // A later lookup of a new name would change rows.
     await t.demo.bot.catchUp();
     const before = await readRows();
     await withFullDisk(async () => {
@@ -235,11 +245,11 @@ describe('a full database', () => {
         [t.alice, () => t.alice.command(DOMAINS, '/domain calendar')],
       ];
       for (const [person, act] of attempts) {
-        const reply = await replyTo(person, act);
-        expect(reply.text).toMatch(FULL);
+        const reply = await actAndTimeReply(person, act);
+        expect(reply.text).toMatch(DATABASE_FULL_REPLY);
         expect(reply.ms, 'ms until the reply').toBeLessThan(MAX_REPLY_MS);
       }
-      const reply = await replyTo(t.alice, () => t.alice.command(DOMAINS, '/domain orders mine'));
+      const reply = await actAndTimeReply(t.alice, () => t.alice.command(DOMAINS, '/domain orders mine'));
       expect(reply.text, 'reading still works').toContain('spoon.rest');
       expect((await fetch(`${t.botUrl}/healthz`)).status).toBe(200);
     });
@@ -250,9 +260,9 @@ describe('a full database', () => {
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('saves a response once there is space, and the request isn’t sent again', async () => {
+  test('a response is saved once there is space, and the request isn’t sent again', async () => {
     t.service.faults.set({ kind: 'slow', delayMs: 700, times: 1, match: { task: 'domain.renew' } });
-    const order = await approveRequested(
+    const order = await requestAndApprove(
       t.bob,
       requestByCommand(t.workspace, t.alice, '/domain renew saffron.rest'),
     );
@@ -260,21 +270,21 @@ describe('a full database', () => {
     await withFullDisk(async () => {
       await until('the service has responded', () => requestsOf(t.service, order)[0]?.status === 200);
       await until('the bot has tried to save the outcome', () =>
-        t.logged().includes('saving the outcome of a request'),
+        t.getLog().includes('saving the outcome of a request'),
       );
     });
     await order.waitForResult('SUCCEEDED', 15_000);
     expect(requestsOf(t.service, order)).toHaveLength(1);
   });
 
-  test('delays a request that can’t be marked as sent until there is space', async () => {
+  test('a request that can’t be marked as sent is delayed until there is space', async () => {
     const order = await requestAndConfirm(
       t.workspace,
       t.alice,
       '/domain nameservers plate.rest ns1.a.example ns2.a.example',
     );
     await order.waitForResult('SUCCEEDED');
-    const waiting = await requestByCommand(t.workspace, t.alice, '/domain renew plate.rest');
+    const pendingOrder = await requestByCommand(t.workspace, t.alice, '/domain renew plate.rest');
     const admin = new pg.Client({ connectionString: t.databaseUrl });
     await admin.connect();
     try {
@@ -285,16 +295,16 @@ describe('a full database', () => {
       await admin.query(
         'CREATE TRIGGER no_room BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION public.no_room_for_sending()',
       );
-      await t.bob.click(waiting.card, 'order_approve');
+      await t.bob.click(pendingOrder.card, 'order_approve');
       await until('the order is rescheduled', async () =>
-        (await readRows()).some((row) => row.includes(waiting.id) && row.includes('retry_scheduled')),
+        (await readRows()).some((row) => row.includes(pendingOrder.id) && row.includes('retry_scheduled')),
       );
-      expect(requestsOf(t.service, waiting)).toEqual([]);
+      expect(requestsOf(t.service, pendingOrder)).toEqual([]);
     } finally {
       await admin.query('DROP TRIGGER IF EXISTS no_room ON events');
       await admin.end();
     }
-    await waiting.waitForResult('SUCCEEDED', 15_000);
-    expect(requestsOf(t.service, waiting)).toHaveLength(1);
+    await pendingOrder.waitForResult('SUCCEEDED', 15_000);
+    expect(requestsOf(t.service, pendingOrder)).toHaveLength(1);
   });
 });

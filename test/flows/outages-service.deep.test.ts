@@ -20,15 +20,16 @@ import { Secret } from '../../src/service/secret.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderReply } from '../../src/slack/orders/thread.view.ts';
 import { ALICE, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
-import { clientOf } from '../service/clients.ts';
+import { createTestClient } from '../service/clients.ts';
 import { readCommandReply, useTestDemo } from '../support/demo.ts';
-import { chargesFor } from '../support/orders.ts';
+import { countChargesFor } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
 
 /*
- * Every failure between the bot and the service, for every task and both interfaces, checked against the service's
- * records: a charge is made at most once, a done order was carried out, a failed one wasn't, all others are unknown.
+ * Every failure between the bot and the service, for every task and both interfaces. The service's records
+ * show that each order is charged at most once, successful orders were carried out, and failed ones weren't.
+ * All others are unknown.
  */
 
 const TINA: Account = { ...ALICE, id: 'account-tina', method: 'two_factor', login: 'tina' };
@@ -66,20 +67,23 @@ const CREDENTIALS: Readonly<Record<string, Credential>> = {
 
 let jsonAuth: 'basic' | 'session' = 'basic';
 
-/** One client per account, as in the bot: a two-factor token works once. */
+/** One client per account, as in the bot, because a two-factor token works once. */
 function clientFor(accountId: string): ServiceClient {
-  const inSession = jsonAuth === 'session';
-  const key = inSession ? `${accountId} in a session of ${timeoutMs} ms` : accountId;
+  const usesSession = jsonAuth === 'session';
+  const key = usesSession ? `${accountId} in a session of ${timeoutMs} ms` : accountId;
   const credential = CREDENTIALS[accountId];
   if (credential === undefined) throw new Error(`unknown account ${accountId}`);
   const client =
     clients.get(key) ??
-    clientOf(new URL(service.jsonUrl).origin, credential, {
-      timeoutMs: inSession ? timeoutMs : 5_000,
+    createTestClient(new URL(service.jsonUrl).origin, credential, {
+      timeoutMs: usesSession ? timeoutMs : 5_000,
       jsonAuth,
     });
   clients.set(key, client);
-  return { ...client, begin: (task, call) => client.begin(task, { ...call, timeoutMs }) };
+  return {
+    ...client,
+    beginDescribedCall: (task, call) => client.beginDescribedCall(task, { ...call, timeoutMs }),
+  };
 }
 
 async function endClients(): Promise<void> {
@@ -87,30 +91,30 @@ async function endClients(): Promise<void> {
   clients.clear();
 }
 
-/** One task over one interface: its request, and its effect in the service's records. */
-interface Case {
+/** One task over one interface. */
+interface TaskCase {
   readonly task: OrderTaskName;
   readonly account: Account;
-  /** Its name in the service's log. */
+  /** The task's name in the service's log. */
   readonly serviceTask: ServiceTask;
   /** Creates the task's object. @returns the request, and the item's name */
   prepare(id: number): { readonly input: unknown; readonly name: string; readonly secret?: Secret };
-  /** Whether it was carried out; undefined if the records can't show it. */
-  happened(name: string): boolean | undefined;
+  /** Reads the service's records. Undefined if they can't show it. */
+  wasCarriedOut(name: string): boolean | undefined;
 }
 
 const CONTEXT = 4;
 const CONTACTS = { ownerc: '1001', adminc: '1002', techc: '1003' };
-const NS = ['ns1.new.example', 'ns2.new.example'];
-const domain = (name: string) => service.state.domain(name, CONTEXT);
+const NEW_NAMESERVERS = ['ns1.new.example', 'ns2.new.example'];
+const findDomain = (name: string) => service.state.findDomain(name, CONTEXT);
 
-function newDomain(id: number, more: object = {}): string {
+function addDomain(id: number, overrides: object = {}): string {
   const name = `outage-${id}.rest`;
-  service.state.addDomain({ name, context: CONTEXT, ...more });
+  service.state.addDomain({ name, context: CONTEXT, ...overrides });
   return name;
 }
 
-const redirect = (account: Account, mode: string, type: string): Case => ({
+const createRedirectCase = (account: Account, mode: string, type: string): TaskCase => ({
   task: 'redirect',
   account,
   serviceTask: 'redirect.update',
@@ -121,11 +125,11 @@ const redirect = (account: Account, mode: string, type: string): Case => ({
     service.state.data.redirects.push({ ...seeded, source: name, target: 'https://old.example/' });
     return { input: { source: name, target: 'https://new.example/', type, mode }, name };
   },
-  happened: (name) =>
+  wasCarriedOut: (name) =>
     service.state.data.redirects.find(({ source }) => source === name)?.target === 'https://new.example/',
 });
 
-const sslContact = (account: Account): Case => ({
+const createSslContactCase = (account: Account): TaskCase => ({
   task: 'ssl-contact',
   account,
   serviceTask: 'sslContact.update',
@@ -135,11 +139,11 @@ const sslContact = (account: Account): Case => ({
     service.state.data.sslContacts.push({ ...seeded, id: 10_000 + id, fields: { ...seeded.fields } });
     return { input: { id: String(10_000 + id), city: 'Newtown' }, name: String(10_000 + id) };
   },
-  happened: (name) =>
+  wasCarriedOut: (name) =>
     service.state.data.sslContacts.find(({ id }) => String(id) === name)?.fields['city'] === 'Newtown',
 });
 
-const user = (account: Account): Case => ({
+const createUserCase = (account: Account): TaskCase => ({
   task: 'user',
   account,
   serviceTask: 'user.create',
@@ -147,10 +151,10 @@ const user = (account: Account): Case => ({
     input: { user: `outage-${id}`, context: CONTEXT, defaultEmail: `outage-${id}@team.example` },
     name: `outage-${id}`,
   }),
-  happened: (name) => service.state.user(name, CONTEXT) !== undefined,
+  wasCarriedOut: (name) => service.state.findUser(name, CONTEXT) !== undefined,
 });
 
-const CASES: readonly Case[] = [
+const CASES: readonly TaskCase[] = [
   {
     task: 'create',
     account: ALICE,
@@ -159,105 +163,105 @@ const CASES: readonly Case[] = [
       const name = `outage-${id}.rest`;
       return { input: { name, ...CONTACTS, nameServers: [...SANDBOX_NAMESERVERS] }, name };
     },
-    happened: (name) => domain(name) !== undefined,
+    wasCarriedOut: (name) => findDomain(name) !== undefined,
   },
   {
     task: 'transfer',
     account: ALICE,
     serviceTask: 'domain.transfer',
     prepare(id) {
-      const name = newDomain(id, { group: 'elsewhere', authCode: 'the-code' });
+      const name = addDomain(id, { group: 'elsewhere', authCode: 'the-code' });
       const input = { name, ...CONTACTS, nameServers: [...SANDBOX_NAMESERVERS] };
       return { input, name, secret: new Secret('the-code') };
     },
-    happened: (name) => domain(name)?.pendingTransfer !== undefined,
+    wasCarriedOut: (name) => findDomain(name)?.pendingTransfer !== undefined,
   },
   {
     task: 'renew',
     account: ALICE,
     serviceTask: 'domain.renew',
     prepare(id) {
-      const name = newDomain(id);
+      const name = addDomain(id);
       return { input: { names: [name], period: '2' }, name };
     },
-    happened: (name) => (domain(name)?.expires ?? 0) > Date.now() + 500 * 86_400_000,
+    wasCarriedOut: (name) => (findDomain(name)?.expires ?? 0) > Date.now() + 500 * 86_400_000,
   },
   {
     task: 'restore',
     account: ALICE,
     serviceTask: 'domain.restore',
     prepare(id) {
-      const name = newDomain(id, { deletedAt: Date.now() - 86_400_000 });
+      const name = addDomain(id, { deletedAt: Date.now() - 86_400_000 });
       return { input: { name }, name };
     },
-    happened: (name) => domain(name)?.deletedAt === undefined,
+    wasCarriedOut: (name) => findDomain(name)?.deletedAt === undefined,
   },
   {
     task: 'delete',
     account: ALICE,
     serviceTask: 'domain.delete',
     prepare(id) {
-      const name = newDomain(id);
+      const name = addDomain(id);
       return { input: { name }, name };
     },
-    happened: (name) => domain(name)?.deletedAt !== undefined,
+    wasCarriedOut: (name) => findDomain(name)?.deletedAt !== undefined,
   },
   {
     task: 'nameservers',
     account: ALICE,
     serviceTask: 'domain.update',
     prepare(id) {
-      const name = newDomain(id);
-      return { input: { name, nameServers: NS }, name };
+      const name = addDomain(id);
+      return { input: { name, nameServers: NEW_NAMESERVERS }, name };
     },
-    happened: (name) => domain(name)?.nameServers.join() === NS.join(),
+    wasCarriedOut: (name) => findDomain(name)?.nameServers.join() === NEW_NAMESERVERS.join(),
   },
   {
     task: 'authcode',
     account: ALICE,
     serviceTask: 'domain.authinfo',
     prepare(id) {
-      const name = newDomain(id);
+      const name = addDomain(id);
       return { input: { name }, name };
     },
-    happened: () => undefined,
+    wasCarriedOut: () => undefined,
   },
   {
     task: 'owner-change',
     account: ALICE,
     serviceTask: 'domain.ownerChange',
     prepare(id) {
-      const name = newDomain(id);
+      const name = addDomain(id);
       return { input: { name }, name };
     },
-    happened: (name) => domain(name)?.transferLockUntil !== undefined,
+    wasCarriedOut: (name) => findDomain(name)?.transferLockUntil !== undefined,
   },
-  redirect(ALICE, 'HTTP', 'DOMAIN'),
-  redirect(TINA, 'single', 'domain'),
-  sslContact(ALICE),
-  sslContact(TINA),
-  user(ALICE),
-  user(TINA),
+  createRedirectCase(ALICE, 'HTTP', 'DOMAIN'),
+  createRedirectCase(TINA, 'single', 'domain'),
+  createSslContactCase(ALICE),
+  createSslContactCase(TINA),
+  createUserCase(ALICE),
+  createUserCase(TINA),
 ];
 
 test('the table has every task that sends a request', () => {
   expect(new Set(CASES.map(({ task }) => task))).toEqual(new Set(SENDABLE_TASK_NAMES));
 });
 
-let ids = 0;
+let lastId = 0;
 
 interface RequestedCase {
-  readonly of: Case;
+  readonly testCase: TaskCase;
   readonly name: string;
   readonly order: Order;
 }
 
 /** Requests a task with a fault set, and approves or confirms it. */
-async function request(of: Case, fault: Fault): Promise<RequestedCase> {
-  ids += 1;
-  const { input, name, secret } = of.prepare(ids);
-  service.faults.set({ ...fault, match: { task: of.serviceTask, name } });
-  const order = await rig.requestAccepted(of.task, input, { account: of.account, secret });
+async function requestCase(testCase: TaskCase, fault: Fault): Promise<RequestedCase> {
+  lastId += 1;
+  const { input, name, secret } = testCase.prepare(lastId);
+  service.faults.set({ ...fault, match: { task: testCase.serviceTask, name } });
+  const order = await rig.requestAccepted(testCase.task, input, { account: testCase.account, secret });
   if (order.state === 'PENDING') {
     const approved = await approveOrder(rig.orders, order.id, 'U0BOB');
     if (!approved.ok) throw new Error(refusalText(approved.refusal));
@@ -266,11 +270,11 @@ async function request(of: Case, fault: Fault): Promise<RequestedCase> {
     const confirmed = await confirmOrder(rig.orders, order.id, 'U0ALICE');
     if (confirmed.kind !== 'confirmed') throw new Error(confirmed.kind);
   }
-  return { of, name, order };
+  return { testCase, name, order };
 }
 
-/** Carries out the orders and their retries until none is left to run. */
-async function carryOut(all: readonly RequestedCase[]): Promise<void> {
+/** Executes the orders and their retries until none is due. */
+async function executeUntilDone(all: readonly RequestedCase[]): Promise<void> {
   for (let round = 0; round < 25; round += 1) {
     const open = [];
     for (const each of all) if ((await rig.read(each.order.id)).state === 'APPROVED') open.push(each);
@@ -282,7 +286,7 @@ async function carryOut(all: readonly RequestedCase[]): Promise<void> {
 }
 
 /** Faults that leave the outcome unknown. */
-const OPEN = [
+const UNCLEAR_FAULT_KINDS = [
   ...JSON_FAULTS.filter((kind) => kind !== 'status_429'),
   'cut_xml',
   'trickle',
@@ -290,11 +294,13 @@ const OPEN = [
   'doctype',
 ] as const satisfies readonly FaultKind[];
 
-const BOTH_WAYS = OPEN.filter((kind) => kind !== 'drop_before' && kind !== 'drop_after');
+const KINDS_WITH_CHOOSABLE_EFFECT = UNCLEAR_FAULT_KINDS.filter(
+  (kind) => kind !== 'drop_before' && kind !== 'drop_after',
+);
 
-const faults: readonly (readonly [string, Fault])[] = [
-  ...OPEN.map((kind): [string, Fault] => [kind, { kind }]),
-  ...BOTH_WAYS.map((kind): [string, Fault] => [
+const unclearFaults: readonly (readonly [string, Fault])[] = [
+  ...UNCLEAR_FAULT_KINDS.map((kind): [string, Fault] => [kind, { kind }]),
+  ...KINDS_WITH_CHOOSABLE_EFFECT.map((kind): [string, Fault] => [
     `${kind}, ${isCarriedOut({ kind }) ? 'not ' : ''}carried out`,
     { kind, carriedOut: !isCarriedOut({ kind }) },
   ]),
@@ -307,39 +313,41 @@ const faults: readonly (readonly [string, Fault])[] = [
 ];
 
 /** Whether a 2xx response arrives but can't be read. */
-const isUnread = (fault: Fault) =>
+const hasUnreadableResponse = (fault: Fault) =>
   ['cut_json', 'cut_xml', 'html', 'huge', 'doctype', 'wrong_type'].includes(fault.kind) &&
   !('abrupt' in fault && fault.abrupt);
 
-/** Faults of only one interface. */
-const ONLY: Partial<Record<FaultKind, Account>> = { cut_json: ALICE, cut_xml: TINA, doctype: TINA };
+/** The account whose interface can have the fault, if only one can. */
+const ONLY_ACCOUNT: Partial<Record<FaultKind, Account>> = { cut_json: ALICE, cut_xml: TINA, doctype: TINA };
 
-function casesFor({ kind, carriedOut }: Fault): readonly Case[] {
-  const only = ONLY[kind];
+function casesFor({ kind, carriedOut }: Fault): readonly TaskCase[] {
+  const onlyAccount = ONLY_ACCOUNT[kind];
   return CASES.filter(
     ({ task, account }) =>
-      (only === undefined || account === only) &&
+      (onlyAccount === undefined || account === onlyAccount) &&
       // Whether the first request was carried out matters only if it isn't retried.
       (carriedOut === undefined || !ORDER_TASKS[task].idempotent),
   );
 }
 
-const requestsOf = ({ of, name }: RequestedCase) => service.requestsFor({ task: of.serviceTask, name });
+const requestsOf = ({ testCase, name }: RequestedCase) =>
+  service.requestsFor({ task: testCase.serviceTask, name });
 
 /** Compares an order's outcome with the service's records. */
-async function expectOutcome(each: RequestedCase, expected: string, sent: number): Promise<void> {
-  const { of, name, order } = each;
-  const what = `${of.task} by ${of.account.login}`;
+async function expectOutcome(each: RequestedCase, expected: string, requestCount: number): Promise<void> {
+  const { testCase, name, order } = each;
+  const description = `${testCase.task} by ${testCase.account.login}`;
   const { state, items } = await rig.read(order.id);
-  const happened = of.happened(name);
-  expect(state, `${what}: state`).toBe(expected);
-  if (state === 'SUCCEEDED') expect(happened ?? true, `${what}: marked as done`).toBe(true);
-  if (state === 'FAILED') expect(happened ?? false, `${what}: marked as failed`).toBe(false);
-  expect(requestsOf(each), `${what}: requests`).toHaveLength(sent);
-  expect(chargesFor(service, name), `${what}: charges`).toBeLessThanOrEqual(1);
+  const wasCarriedOut = testCase.wasCarriedOut(name);
+  expect(state, `${description}: state`).toBe(expected);
+  if (state === 'SUCCEEDED') expect(wasCarriedOut ?? true, `${description}: marked as done`).toBe(true);
+  if (state === 'FAILED') expect(wasCarriedOut ?? false, `${description}: marked as failed`).toBe(false);
+  expect(requestsOf(each), `${description}: requests`).toHaveLength(requestCount);
+  expect(countChargesFor(service, name), `${description}: charges`).toBeLessThanOrEqual(1);
   const carriedOut = requestsOf(each).filter((request) => request.carriedOut).length;
-  const { effect, idempotent } = ORDER_TASKS[of.task];
-  if (effect === 'charge' || !idempotent) expect(carriedOut, `${what}: carried out`).toBeLessThanOrEqual(1);
+  const { effect, idempotent } = ORDER_TASKS[testCase.task];
+  if (effect === 'charge' || !idempotent)
+    expect(carriedOut, `${description}: carried out`).toBeLessThanOrEqual(1);
 
   const history = await rig.store.loadHistory(order.id, 'system');
   const finished = history.findLast(({ kind }) => kind === 'finished');
@@ -347,58 +355,63 @@ async function expectOutcome(each: RequestedCase, expected: string, sent: number
   const reply = finished && orderReply(current, finished, ['U0BOB']);
   const blocks = reply === undefined ? '' : JSON.stringify(reply.blocks);
   if (state === 'UNKNOWN') {
-    expect(blocks, `${what}: the doubt`).toMatch(/outcome unknown/);
-    expect(blocks, `${what}: the known part`).toMatch(
+    expect(blocks, `${description}: the outcome`).toMatch(/outcome unknown/);
+    expect(blocks, `${description}: the reason`).toMatch(
       /may have reached the service|service may have received it|doesn’t say clearly whether it was carried out/,
     );
-    expect(blocks, `${what}: who settles it`).toMatch(/sent again automatically.*<@U0BOB>/s);
-    expect(items[0]?.sentAt, `${what}: when it was sent`).toBeDefined();
+    expect(blocks, `${description}: the next steps`).toMatch(/sent again automatically.*<@U0BOB>/s);
+    expect(items[0]?.sentAt, `${description}: when it was sent`).toBeDefined();
   } else {
-    expect(blocks, `${what}: no doubt`).not.toMatch(/unknown|may have (?:reached|received)/);
+    expect(blocks, `${description}: a known outcome`).not.toMatch(/unknown|may have (?:reached|received)/);
   }
 }
 
-describe('a fault that leaves the outcome unknown', () => {
-  test.each(faults)('retries only idempotent tasks: %s', async (_what, fault) => {
-    // Endless responses time out soon; others have enough time for a busy machine.
+describe('after a fault that leaves the outcome unknown', () => {
+  test.each(unclearFaults)('only idempotent tasks are retried: %s', async (_what, fault) => {
+    // Responses that never end get a short timeout. Others get enough time on a busy machine.
     timeoutMs = fault.kind === 'hang' || fault.kind === 'trickle' ? 700 : 5_000;
-    const all = await Promise.all(casesFor(fault).map((of) => request(of, { ...fault, times: 1 })));
-    await carryOut(all);
+    const all = await Promise.all(casesFor(fault).map((of) => requestCase(of, { ...fault, times: 1 })));
+    await executeUntilDone(all);
     service.faults.clear();
     for (const each of all) {
-      // An idempotent request is repeated, unless a response came: the next one would be like it.
-      const repeated = ORDER_TASKS[each.of.task].idempotent && !isUnread(fault);
-      await expectOutcome(each, repeated ? 'SUCCEEDED' : 'UNKNOWN', repeated ? 2 : 1);
+      // An idempotent request isn't retried after an unreadable response, because the next one would be too.
+      const isRetried = ORDER_TASKS[each.testCase.task].idempotent && !hasUnreadableResponse(fault);
+      await expectOutcome(each, isRetried ? 'SUCCEEDED' : 'UNKNOWN', isRetried ? 2 : 1);
     }
   });
 
-  test('that persists makes every task unknown, after three retries of an idempotent one', async () => {
+  test('every task stays unknown if the fault persists, after three retries if idempotent', async () => {
     timeoutMs = 5_000;
-    const all = await Promise.all(CASES.map((of) => request(of, { kind: 'drop_after' })));
-    await carryOut(all);
+    const all = await Promise.all(CASES.map((of) => requestCase(of, { kind: 'drop_after' })));
+    await executeUntilDone(all);
     service.faults.clear();
     for (const each of all)
-      await expectOutcome(each, 'UNKNOWN', ORDER_TASKS[each.of.task].idempotent ? 4 : 1);
+      await expectOutcome(each, 'UNKNOWN', ORDER_TASKS[each.testCase.task].idempotent ? 4 : 1);
   });
 });
 
 test('an order stays unknown if its retry is refused', async () => {
   timeoutMs = 5_000;
-  const some = CASES.filter(({ task }) => ORDER_TASKS[task].idempotent);
-  const all = await Promise.all(some.map((of) => request(of, { kind: 'drop_after', times: 1 })));
-  for (const { of, name } of all) {
-    const match = { task: of.serviceTask, name };
+  const idempotentCases = CASES.filter(({ task }) => ORDER_TASKS[task].idempotent);
+  const all = await Promise.all(
+    idempotentCases.map((of) => requestCase(of, { kind: 'drop_after', times: 1 })),
+  );
+  for (const { testCase, name } of all) {
+    const match = { task: testCase.serviceTask, name };
     service.faults.set({ kind: 'refuse', code: 'EF01017', text: 'Locked', times: 1, match });
   }
-  await carryOut(all);
+  await executeUntilDone(all);
   for (const each of all) {
     await expectOutcome(each, 'UNKNOWN', 2);
-    expect(each.of.happened(each.name), `${each.of.task}: the first was carried out`).toBe(true);
+    expect(
+      each.testCase.wasCarriedOut(each.name),
+      `${each.testCase.task}: the first request was carried out`,
+    ).toBe(true);
   }
 });
 
-describe('a fault that leaves the outcome known', () => {
-  const clear: readonly (readonly [string, Fault, string, number])[] = [
+describe('after a fault that leaves the outcome known', () => {
+  const knownOutcomes: readonly (readonly [string, Fault, string, number])[] = [
     ['a slow response', { kind: 'slow', delayMs: 100 }, 'SUCCEEDED', 1],
     ['a refusal', { kind: 'refuse', code: 'EF01017', text: 'Not today' }, 'FAILED', 1],
     [
@@ -410,19 +423,21 @@ describe('a fault that leaves the outcome known', () => {
     ['a busy service, once', { kind: 'status_429', times: 1 }, 'SUCCEEDED', 2],
   ];
 
-  test.each(clear)('leads to the right outcome: %s', async (_what, fault, expected, sent) => {
+  test.each(knownOutcomes)('orders have the right outcome: %s', async (_what, fault, expected, sent) => {
     timeoutMs = 5_000;
-    const all = await Promise.all(CASES.map((of) => request(of, fault)));
-    await carryOut(all);
+    const all = await Promise.all(CASES.map((of) => requestCase(of, fault)));
+    await executeUntilDone(all);
     service.faults.clear();
     for (const each of all) await expectOutcome(each, expected, sent);
   });
 
-  test('a busy service is retried for hours, then the order fails', async () => {
+  test('requests to a busy service are retried for hours, then the order fails', async () => {
     timeoutMs = 5_000;
-    const some = CASES.filter(({ task }) => task === 'renew' || task === 'nameservers');
-    const all = await Promise.all(some.map((of) => request(of, { kind: 'status_429' })));
-    await carryOut(all);
+    const renewalAndNameserverCases = CASES.filter(({ task }) => task === 'renew' || task === 'nameservers');
+    const all = await Promise.all(
+      renewalAndNameserverCases.map((of) => requestCase(of, { kind: 'status_429' })),
+    );
+    await executeUntilDone(all);
     service.faults.clear();
     for (const each of all) await expectOutcome(each, 'FAILED', 21);
   });
@@ -434,11 +449,13 @@ describe('a failed login', () => {
     jsonAuth = 'session';
     try {
       await endClients();
-      const renew = CASES.filter(({ task }) => task === 'renew' || task === 'delete');
-      const all = await Promise.all(renew.map((of) => request(of, { kind: 'slow', delayMs: 1, times: 1 })));
+      const renewalAndDeletionCases = CASES.filter(({ task }) => task === 'renew' || task === 'delete');
+      const all = await Promise.all(
+        renewalAndDeletionCases.map((of) => requestCase(of, { kind: 'slow', delayMs: 1, times: 1 })),
+      );
       service.faults.clear();
       service.faults.set({ kind, times: 1, match: { task: 'session.create' } });
-      await carryOut(all);
+      await executeUntilDone(all);
       for (const each of all) await expectOutcome(each, 'SUCCEEDED', 1);
     } finally {
       jsonAuth = 'basic';
@@ -456,14 +473,14 @@ describe('a search for preregistrations', () => {
     await linkTwoFactor(t.workspace, t.carol);
     for (const kind of KINDS) {
       for (const person of [t.alice, t.carol]) {
-        const only = ONLY[kind];
-        if (only !== undefined && (only === ALICE) !== (person.user.id === 'U0ALICE')) continue;
+        const onlyAccount = ONLY_ACCOUNT[kind];
+        if (onlyAccount !== undefined && (onlyAccount === ALICE) !== (person.user.id === 'U0ALICE')) continue;
         t.service.faults.set({ kind, times: 1, match: { task: 'prereg.search' } });
         const reply = await readCommandReply(t.workspace, person, '/domain prereg table-001.rest');
-        const what = `${kind}, reply to ${person.user.real_name}`;
-        expect(reply, what).toMatch(/Nothing changed|The service is busy/);
-        expect(reply, what).not.toMatch(/table-001|No preregistrations|Reference/);
-        expect(t.service.faults.list(), `${what}: the fault was used`).toEqual([]);
+        const description = `${kind}, reply to ${person.user.real_name}`;
+        expect(reply, description).toMatch(/Nothing changed|The service is busy/);
+        expect(reply, description).not.toMatch(/table-001|No preregistrations|Reference/);
+        expect(t.service.faults.list(), `${description}: remaining faults`).toEqual([]);
       }
     }
   });

@@ -10,17 +10,17 @@ import {
   useTestDemo,
 } from '../support/demo.ts';
 import {
-  approveRequested,
-  chargesFor,
+  countChargesFor,
+  requestAndApprove,
   requestByCommand,
   requestsOf,
   type VisibleOrder,
   waitForOrder,
 } from '../support/orders.ts';
-import { DELEGATION, downloadAuditLog, giveReason } from '../support/people.ts';
+import { CONTACTS_AND_NAMESERVERS, downloadAuditLog, giveReason } from '../support/people.ts';
 
 /*
- * Orders with an unknown outcome: how people settle them, what late responses of the service do, and their audit lines.
+ * Orders with an unknown outcome: how people settle them, and what late responses of the service change.
  */
 
 const MINUTE_MS = 60_000;
@@ -32,11 +32,11 @@ afterEach(() => t.service.faults.clear());
 
 async function requestRegistration(name: string): Promise<VisibleOrder> {
   const form = await openForm(t.workspace, t.alice, `/domain create ${name}`);
-  const submit = () => t.alice.submit(form, DELEGATION);
-  return approveRequested(t.bob, waitForOrder(t.workspace, submit, DOMAINS, name));
+  const submit = () => t.alice.submit(form, CONTACTS_AND_NAMESERVERS);
+  return requestAndApprove(t.bob, waitForOrder(t.workspace, submit, DOMAINS, name));
 }
 
-/** Expires the worker's lease in the database, because leases use its clock. */
+/** Leases use the database's clock, which tests can't move. */
 async function expireLease(): Promise<void> {
   const database = new pg.Client(t.databaseUrl);
   await database.connect();
@@ -69,10 +69,10 @@ test('a registration that was never carried out is settled only by an approver, 
   await giveReason(t.workspace, t.bob, order.card, 'order_resolve_failed', 'Not on the invoice');
   const reply = await order.waitForResult('FAILED');
   expect(buttonsOf(reply)).toEqual(['order_retry']);
-  const again = await waitForOrder(t.workspace, () => t.alice.click(reply, 'order_retry'));
-  await t.bob.click(again.card, 'order_approve');
-  await again.waitForResult('SUCCEEDED');
-  expect(chargesFor(t.service, 'never-made.rest')).toBe(1);
+  const retry = await waitForOrder(t.workspace, () => t.alice.click(reply, 'order_retry'));
+  await t.bob.click(retry.card, 'order_approve');
+  await retry.waitForResult('SUCCEEDED');
+  expect(countChargesFor(t.service, 'never-made.rest')).toBe(1);
 });
 
 test('a late response to a settled order stops a pending retry or limits a new one', async () => {
@@ -80,7 +80,7 @@ test('a late response to a settled order stops a pending retry or limits a new o
   for (const name of ['sushi.rest', 'tapas.rest'])
     t.service.faults.set({ kind: 'slow', delayMs: 7_000, match: { name, task: 'domain.renew' } });
   const settleAsFailed = async (names: string) => {
-    const order = await approveRequested(
+    const order = await requestAndApprove(
       t.bob,
       requestByCommand(t.workspace, t.alice, `/domain renew ${names}`),
     );
@@ -90,7 +90,7 @@ test('a late response to a settled order stops a pending retry or limits a new o
     await expireLease();
     const unknown = await order.waitForResult('UNKNOWN');
     await giveReason(t.workspace, t.bob, unknown, 'order_resolve_failed', 'Nothing there');
-    return { order, failed: await order.waitForResult('FAILED') };
+    return { order, failedReply: await order.waitForResult('FAILED') };
   };
   const waitForLateReply = (order: VisibleOrder) =>
     t.workspace.waitFor(() => order.replies().find((reply) => textOf(reply).includes('has now responded')), {
@@ -98,32 +98,37 @@ test('a late response to a settled order stops a pending retry or limits a new o
       timeoutMs: 15_000,
     });
   const { order } = await settleAsFailed('soup.rest sushi.rest');
-  const single = await settleAsFailed('tapas.rest');
-  const pending = await waitForOrder(t.workspace, () => t.alice.click(single.failed, 'order_retry'));
+  const singleRenewal = await settleAsFailed('tapas.rest');
+  const pendingRetry = await waitForOrder(t.workspace, () =>
+    t.alice.click(singleRenewal.failedReply, 'order_retry'),
+  );
 
-  const late = await waitForLateReply(order);
-  expect(textOf(late)).toMatch(/\*sushi\.rest\* of .*contradicts the outcome that was entered/);
-  expect(late.notifies, 'notified').toEqual(expect.arrayContaining(['U0ALICE', 'U0BOB', 'S0APPROVERS']));
-  expect(textOf(late)).toMatch(/<@U0BOB> marked it as failed. The service says that it was carried out/);
+  const lateReply = await waitForLateReply(order);
+  expect(textOf(lateReply)).toMatch(/\*sushi\.rest\* of .*contradicts the outcome that was entered/);
+  expect(lateReply.notifies, 'notified people').toEqual(
+    expect.arrayContaining(['U0ALICE', 'U0BOB', 'S0APPROVERS']),
+  );
+  expect(textOf(lateReply)).toMatch(/<@U0BOB> marked it as failed. The service says that it was carried out/);
   await t.waitUntilSlackIsCurrent();
   expect(order.state, 'the settled state').toBe('FAILED');
-  const again = await waitForOrder(t.workspace, () => t.alice.click(order.card, 'order_retry'));
-  await t.bob.click(again.card, 'order_approve');
-  await again.waitForResult('SUCCEEDED');
-  expect([chargesFor(t.service, 'soup.rest'), chargesFor(t.service, 'sushi.rest')], 'charges').toEqual([
-    1, 1,
-  ]);
+  const laterRetry = await waitForOrder(t.workspace, () => t.alice.click(order.card, 'order_retry'));
+  await t.bob.click(laterRetry.card, 'order_approve');
+  await laterRetry.waitForResult('SUCCEEDED');
+  expect(
+    [countChargesFor(t.service, 'soup.rest'), countChargesFor(t.service, 'sushi.rest')],
+    'charges',
+  ).toEqual([1, 1]);
   const details = await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`);
   expect(details).toMatch(/service responded after the outcome was entered.* done/);
   expect((await auditLinesOf(order)).filter((line) => line.includes(',answered_late,'))).toHaveLength(1);
 
-  await waitForLateReply(single.order);
-  await t.bob.click(pending.card, 'order_approve');
-  const stopped = await pending.waitForResult('FAILED');
-  expect(textOf(stopped)).toMatch(
-    new RegExp(`Order \`${single.order.id}\`, which this retries, was carried out after all`),
+  await waitForLateReply(singleRenewal.order);
+  await t.bob.click(pendingRetry.card, 'order_approve');
+  const stoppedReply = await pendingRetry.waitForResult('FAILED');
+  expect(textOf(stoppedReply)).toMatch(
+    new RegExp(`Order \`${singleRenewal.order.id}\`, which this retries, was carried out after all`),
   );
-  expect(buttonsOf(pending.card), 'buttons without Retry').toEqual(['order_look', 'order_receipt']);
-  expect(requestsOf(t.service, pending)).toEqual([]);
-  expect(chargesFor(t.service, 'tapas.rest')).toBe(1);
+  expect(buttonsOf(pendingRetry.card), 'buttons without Retry').toEqual(['order_look', 'order_receipt']);
+  expect(requestsOf(t.service, pendingRetry)).toEqual([]);
+  expect(countChargesFor(t.service, 'tapas.rest')).toBe(1);
 });

@@ -1,26 +1,29 @@
 import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
-  actAndReadReply,
-  actUntilOpened,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   until,
   useTestDemo,
 } from '../support/demo.ts';
 import { requestsOf, waitForOrder } from '../support/orders.ts';
-import { DELEGATION, downloadAuditLog, listFields, listOptions } from '../support/people.ts';
+import { CONTACTS_AND_NAMESERVERS, downloadAuditLog, listFields, listOptions } from '../support/people.ts';
 
 /*
- * Owners of names are chosen with the order, asked before expiry, and replaced when they leave.
+ * People choose the owner of a name when they order it. Owners are asked before expiry and replaced if they
+ * leave.
  */
 
 const t = useTestDemo({ speedup: 8 });
 const send = (line: string) => readCommandReply(t.workspace, t.alice, `/domain ${line}`);
 
-async function register(form: View, values: Readonly<Record<string, string | null>>) {
-  const order = await waitForOrder(t.workspace, () => t.alice.submit(form, { ...DELEGATION, ...values }));
+async function submitAndApprove(form: View, values: Readonly<Record<string, string | null>>) {
+  const order = await waitForOrder(t.workspace, () =>
+    t.alice.submit(form, { ...CONTACTS_AND_NAMESERVERS, ...values }),
+  );
   await t.bob.click(order.card, 'order_approve');
   await order.waitForResult('SUCCEEDED');
   return order;
@@ -31,7 +34,7 @@ describe('registering a name', () => {
     const form = await openForm(t.workspace, t.alice, '/domain create owned.rest');
     expect(listFields(form)).toEqual(expect.arrayContaining(['owner', 'note']));
     expect(form.state.values).toMatchObject({ owner: { owner: { selected_user: 'U0ALICE' } } });
-    const order = await register(form, { owner: 'U0CAROL', note: 'the summer campaign' });
+    const order = await submitAndApprove(form, { owner: 'U0CAROL', note: 'the summer campaign' });
     const [request] = requestsOf(t.service, order);
     expect(JSON.stringify(request?.body)).not.toMatch(/U0CAROL|summer campaign/);
     await until('the owner and note of the name', async () =>
@@ -39,8 +42,10 @@ describe('registering a name', () => {
     );
   });
 
-  test('without an owner leaves the name without an owner', async () => {
-    await register(await openForm(t.workspace, t.alice, '/domain create nobodys.rest'), { owner: null });
+  test('is possible without an owner, and then the name has none', async () => {
+    await submitAndApprove(await openForm(t.workspace, t.alice, '/domain create nobodys.rest'), {
+      owner: null,
+    });
     await until('the name is watched', async () => (await send('name nobodys.rest')).includes('Expires'));
     expect(await send('name nobodys.rest')).not.toContain('*Owner* <@');
   });
@@ -53,7 +58,7 @@ describe('registering a name', () => {
   ])('rejects %s as the owner', async (_who, owner, changes) => {
     if (changes !== undefined) await t.workspace.changePerson(owner, changes);
     const form = await openForm(t.workspace, t.alice, '/domain create refused.rest');
-    expect(await t.alice.submit(form, { ...DELEGATION, owner })).toMatchObject({
+    expect(await t.alice.submit(form, { ...CONTACTS_AND_NAMESERVERS, owner })).toMatchObject({
       errors: { owner: expect.stringContaining('Owners must be members of this workspace') },
     });
     t.alice.close(form);
@@ -66,14 +71,18 @@ describe('an owner who leaves', () => {
   const NAMES = ['first.rest', 'second.rest', 'third.rest'];
 
   test('is reported in one alert, from which the names are reassigned', async () => {
-    const file = await openForm(t.workspace, t.alice, '/domain import');
-    await actAndReadReply(t.workspace, t.alice, () => t.alice.submit(file, { names: NAMES.join('\n') }));
+    const importForm = await openForm(t.workspace, t.alice, '/domain import');
+    await performAndReadReply(t.workspace, t.alice, () =>
+      t.alice.submit(importForm, { names: NAMES.join('\n') }),
+    );
     await send('names first second third');
     const list = t.alice.ephemerals().at(-1);
     if (list === undefined) throw new Error('no list');
-    const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
-    await actAndReadReply(t.workspace, t.alice, () =>
-      t.alice.submit(edit, { names: NAMES, owner: 'U0CAROL' }),
+    const editForm = await performAndWaitForView(t.workspace, t.alice, () =>
+      t.alice.click(list, 'names_edit'),
+    );
+    await performAndReadReply(t.workspace, t.alice, () =>
+      t.alice.submit(editForm, { names: NAMES, owner: 'U0CAROL' }),
     );
 
     await t.workspace.changePerson('U0CAROL', { deleted: true });
@@ -84,21 +93,27 @@ describe('an owner who leaves', () => {
     expect(textOf(alert)).toMatch(/4 names need an owner.*first.rest, second.rest, third.rest/s);
     expect(await send('names owner:left')).toMatch(/^4 names.*<@U0CAROL> \(left\)/s);
 
-    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(alert, 'owners_assign'));
+    const form = await performAndWaitForView(t.workspace, t.bob, () => t.bob.click(alert, 'owners_assign'));
     expect(listOptions(form, 'names')).toEqual(expect.arrayContaining(NAMES));
-    const assigned = { names: NAMES, owner: 'U0CAROL' };
-    expect(await t.bob.submit(form, assigned)).toMatchObject({ errors: { owner: expect.any(String) } });
-    await actAndReadReply(t.workspace, t.bob, () => t.bob.submit(form, { ...assigned, owner: 'U0BOB' }));
+    const assignment = { names: NAMES, owner: 'U0CAROL' };
+    expect(await t.bob.submit(form, assignment)).toMatchObject({ errors: { owner: expect.any(String) } });
+    await performAndReadReply(t.workspace, t.bob, () =>
+      t.bob.submit(form, { ...assignment, owner: 'U0BOB' }),
+    );
     expect(await send('names owner:left')).toMatch(/^1 name /);
 
-    const late = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(alert, 'owners_assign'));
-    expect(listOptions(late, 'names')).toEqual(['owned.rest']);
-    t.ada.close(late);
+    const laterForm = await performAndWaitForView(t.workspace, t.ada, () =>
+      t.ada.click(alert, 'owners_assign'),
+    );
+    expect(listOptions(laterForm, 'names')).toEqual(['owned.rest']);
+    t.ada.close(laterForm);
   });
 
   test('owns the remaining names again after coming back', async () => {
     await t.workspace.changePerson('U0CAROL', { deleted: false });
-    await until('no mark', async () => /^No names match/.test(await send('names owner:left')));
+    await until('no owner is marked “left”', async () =>
+      /^No names match/.test(await send('names owner:left')),
+    );
     expect(await send('names owner:@U0CAROL')).toContain('owned.rest');
   });
 });
@@ -106,17 +121,17 @@ describe('an owner who leaves', () => {
 describe('the question to an owner', () => {
   const DAY_MS = 86_400_000;
   const NAMES = ['keep.rest', 'pass.rest', 'silent.rest'];
-  const questions = (channel: string) =>
+  const listQuestions = (channel: string) =>
     t.workspace.messages(channel).filter(({ blocks }) => JSON.stringify(blocks).includes('"owner_question"'));
-  const answer = (person: Actor, message: Message, action: string, value: string) =>
-    actAndReadReply(t.workspace, person, () => person.click(message, action, { value }));
-  const waitForQuestion = async (channel: string, fits: (text: string) => boolean = () => true) =>
-    t.workspace.waitFor(() => questions(channel).findLast((each) => fits(textOf(each))), {
+  const clickAnswer = (person: Actor, message: Message, action: string, value: string) =>
+    performAndReadReply(t.workspace, person, () => person.click(message, action, { value }));
+  const waitForQuestion = async (channel: string, matches: (text: string) => boolean = () => true) =>
+    t.workspace.waitFor(() => listQuestions(channel).findLast((each) => matches(textOf(each))), {
       what: `a question in ${channel}`,
     });
 
   beforeAll(async () => {
-    const noon = new Date(t.service.clock.registry() + 12 * DAY_MS).setUTCHours(12, 0, 0, 0);
+    const noon = new Date(t.service.clock.registryTime() + 12 * DAY_MS).setUTCHours(12, 0, 0, 0);
     for (const name of NAMES) {
       t.service.state.addDomain({ name, context: 4, expires: noon });
       await send(`watch ${name}`);
@@ -124,9 +139,11 @@ describe('the question to an owner', () => {
     await send('names keep pass silent');
     const list = t.alice.ephemerals().at(-1);
     if (list === undefined) throw new Error('no list');
-    const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(list, 'names_edit'));
-    await actAndReadReply(t.workspace, t.alice, () =>
-      t.alice.submit(edit, { names: NAMES, owner: 'U0CAROL' }),
+    const editForm = await performAndWaitForView(t.workspace, t.alice, () =>
+      t.alice.click(list, 'names_edit'),
+    );
+    await performAndReadReply(t.workspace, t.alice, () =>
+      t.alice.submit(editForm, { names: NAMES, owner: 'U0CAROL' }),
     );
     await t.demo.moveTime(DAY_MS);
   });
@@ -134,16 +151,16 @@ describe('the question to an owner', () => {
   test('is one message about all names that are due', async () => {
     const question = await waitForQuestion('D0CAROL');
     expect(textOf(question)).toMatch(/^Do you still need these 3 names\?/);
-    expect(questions('D0CAROL')).toHaveLength(1);
+    expect(listQuestions('D0CAROL')).toHaveLength(1);
     expect(await send('name silent.rest')).toContain('<@U0CAROL> (no answer yet)');
   });
 
-  test('is answered once, and the answer is shown in every view of the name', async () => {
+  test('can be answered once, and the answer is shown wherever the name is shown', async () => {
     const question = await waitForQuestion('D0CAROL');
-    expect(await answer(t.carol, question, 'owner_keep', 'keep.rest')).toContain(
+    expect(await clickAnswer(t.carol, question, 'owner_keep', 'keep.rest')).toContain(
       'You’re keeping *keep.rest*',
     );
-    expect(await answer(t.carol, question, 'owner_keep', 'keep.rest')).toContain(
+    expect(await clickAnswer(t.carol, question, 'owner_keep', 'keep.rest')).toContain(
       'You already decided to keep this name',
     );
     for (const line of ['name keep.rest', 'expiring 30'])
@@ -162,30 +179,34 @@ describe('the question to an owner', () => {
 
   test('goes to the new owner with a note when the name is handed over', async () => {
     const question = await waitForQuestion('D0CAROL');
-    const form = await actUntilOpened(t.workspace, t.carol, () =>
+    const form = await performAndWaitForView(t.workspace, t.carol, () =>
       t.carol.click(question, 'owner_handover', { value: 'pass.rest' }),
     );
     expect(listFields(form)).toEqual(['owner', 'note']);
     expect(await t.carol.submit(form, { owner: 'U0DAVE' })).toMatchObject({
       errors: { owner: expect.stringContaining('members of this workspace') },
     });
-    await actAndReadReply(t.workspace, t.carol, () =>
+    await performAndReadReply(t.workspace, t.carol, () =>
       t.carol.submit(form, { owner: 'U0BOB', note: 'you run the shop' }),
     );
     const message = await waitForQuestion('D0BOB');
     expect(textOf(message)).toContain('<@U0CAROL> handed *pass.rest* over to you: “you run the shop”');
     await waitForQuestion('D0CAROL', (text) => !text.includes('pass.rest'));
-    expect(await answer(t.bob, message, 'owner_keep', 'pass.rest')).toContain('You’re keeping *pass.rest*');
+    expect(await clickAnswer(t.bob, message, 'owner_keep', 'pass.rest')).toContain(
+      'You’re keeping *pass.rest*',
+    );
     expect((await downloadAuditLog(t.workspace)).csv).toContain('you run the shop');
   });
 
   test('can’t be answered by an owner who has left, and stays open when they come back', async () => {
     const question = await waitForQuestion('D0CAROL');
     await t.workspace.changePerson('U0CAROL', { is_restricted: true });
-    await until('the mark', async () => (await send('name silent.rest')).includes('has left'));
-    expect(await answer(t.carol, question, 'owner_keep', 'silent.rest')).not.toContain('You’re keeping');
+    await until('the owner is marked as having left', async () =>
+      (await send('name silent.rest')).includes('has left'),
+    );
+    expect(await clickAnswer(t.carol, question, 'owner_keep', 'silent.rest')).not.toContain('You’re keeping');
     await t.workspace.changePerson('U0CAROL', { is_restricted: false });
-    await until('no mark', async () =>
+    await until('the owner is no longer marked', async () =>
       (await send('name silent.rest')).includes('<@U0CAROL> (no answer yet)'),
     );
   });
@@ -198,12 +219,12 @@ describe('the question to an owner', () => {
     );
     expect(textOf(digest)).toMatch(/\*silent\.rest\* .*no answer from <@U0CAROL> yet/);
     expect(textOf(digest)).not.toContain('keep.rest');
-    expect(questions('D0CAROL')).toHaveLength(1);
+    expect(listQuestions('D0CAROL')).toHaveLength(1);
   });
 
   test('can be answered with “let it lapse” without a linked account', async () => {
     const question = await waitForQuestion('D0CAROL');
-    const form = await actUntilOpened(t.workspace, t.carol, () =>
+    const form = await performAndWaitForView(t.workspace, t.carol, () =>
       t.carol.click(question, 'reminder_lapse', { value: 'silent.rest' }),
     );
     expect(await t.carol.submit(form, { reason: 'the campaign is over' })).toMatchObject({

@@ -1,15 +1,15 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import {
-  actUntilOpened,
   buttonsOf,
   DOMAINS,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   useTestDemo,
 } from '../support/demo.ts';
 
-/* Lists that don't fit in a message have pages, and forms show when they have fewer names than the list. */
+/* Lists that don't fit in a message have pages. Forms show if they leave out names of the list. */
 
 let databaseUrl = '';
 const t = useTestDemo({
@@ -18,30 +18,30 @@ const t = useTestDemo({
     return url;
   },
 });
-const latest = () => {
+const getLatestReply = () => {
   const message = t.alice.ephemerals().at(-1);
   if (message === undefined) throw new Error('no message');
   return message;
 };
 
-test('the list of pending orders has every order', async () => {
+test('the pages of `/domain orders pending` have every pending order', async () => {
   const names = Array.from({ length: 45 }, (_, n) => `page${n}.rest`);
   for (const name of names) await t.alice.command(DOMAINS, `/domain renew ${name}`);
   let text = await readCommandReply(t.workspace, t.alice, '/domain orders pending');
   for (const range of ['1–20 of 45', '21–40 of 45', '41–45 of 45']) {
     expect(text).toContain(range);
-    if (!buttonsOf(latest()).includes('orders_next')) break;
-    const before = latest();
+    if (!buttonsOf(getLatestReply()).includes('orders_next')) break;
+    const before = getLatestReply();
     await t.alice.click(before, 'orders_next');
     text += await t.workspace.waitFor(
-      () => (textOf(latest()).includes(range) ? undefined : textOf(latest())),
+      () => (textOf(getLatestReply()).includes(range) ? undefined : textOf(getLatestReply())),
       { what: 'the next page' },
     );
   }
   for (const name of names) expect(text).toContain(name);
 });
 
-test('the list of incidents behind Home has every open incident', async () => {
+test('the list of incidents opened from Home has every open incident', async () => {
   const changes = JSON.stringify([
     {
       ...{ kind: 'lock', fact: 'statuses', before: ['locked'], after: ['active'], orders: [] },
@@ -68,36 +68,40 @@ test('the list of incidents behind Home has every open incident', async () => {
     },
     { what: 'incidents on Home' },
   );
-  const list = () => t.workspace.messages('D0BOB').at(-1);
+  const getLatestMessage = () => t.workspace.messages('D0BOB').at(-1);
   await t.bob.click(home, 'incidents_all');
   let text = '';
   for (const range of ['1–10 of 23', '11–20 of 23', '21–23 of 23']) {
-    const shown = await t.workspace.waitFor(
+    const page = await t.workspace.waitFor(
       () => {
-        const message = list();
+        const message = getLatestMessage();
         return message !== undefined && textOf(message).includes(range) ? message : undefined;
       },
       { what: `the incidents ${range}` },
     );
-    text += textOf(shown);
-    if (buttonsOf(shown).includes('incidents_next')) await t.bob.click(shown, 'incidents_next');
+    text += textOf(page);
+    if (buttonsOf(page).includes('incidents_next')) await t.bob.click(page, 'incidents_next');
   }
   for (let n = 1; n <= 23; n += 1) expect(text).toContain(`/domain name taken${n}.rest`);
 });
 
 test('forms for many names open in a valid state and show how many names they leave out', async () => {
   const names = Array.from({ length: 120 }, (_, n) => `form${n}.example`);
-  const dated = names.map((name) => `${name},2027-03-01`);
+  const csvLines = names.map((name) => `${name},2027-03-01`);
   await t.demo.bot.expiry.importNames(
-    dated.join('\n'),
+    csvLines.join('\n'),
     (changes) => t.demo.bot.protectedChanges.changeReminders(changes, 'U0ALICE', { channelId: '' }),
     async () => undefined,
   );
   await readCommandReply(t.workspace, t.alice, '/domain names form');
-  const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(latest(), 'names_edit'));
-  expect(textOf(edit)).toContain('This form has the first 100 of 120 names.');
+  const editForm = await performAndWaitForView(t.workspace, t.alice, () =>
+    t.alice.click(getLatestReply(), 'names_edit'),
+  );
+  expect(textOf(editForm)).toContain('This form has the first 100 of 120 names.');
   await readCommandReply(t.workspace, t.alice, '/domain names form');
-  const renew = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(latest(), 'names_renew'));
-  expect(textOf(renew)).toContain('These are the first 100 of 120 names. An order can have at most 50');
-  expect(await t.alice.submit(renew, {})).not.toMatchObject({ outcome: 'errors' });
+  const renewalForm = await performAndWaitForView(t.workspace, t.alice, () =>
+    t.alice.click(getLatestReply(), 'names_renew'),
+  );
+  expect(textOf(renewalForm)).toContain('These are the first 100 of 120 names. An order can have at most 50');
+  expect(await t.alice.submit(renewalForm, {})).not.toMatchObject({ outcome: 'errors' });
 });

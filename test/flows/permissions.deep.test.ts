@@ -1,43 +1,43 @@
 import { expect, test } from 'vitest';
 import { ACTIONS, COMMANDS, FORMS } from '../../src/slack/index.ts';
-import { DOMAINS, sendSigned, textOf, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, deliverInteraction, textOf, useTestDemo } from '../support/demo.ts';
 
 /*
- * Every command, action and form declares its permission: each is tried by a person without it, and by a
- * member without an account.
+ * Every command, action and form declares the permission it needs. People without the permission try each of
+ * them.
  */
 
 // The tests send more commands per minute than one person may.
 const t = useTestDemo({ rateLimits: false });
 
-/** Of another workspace; a member without an account; an admin without an account. */
+/** A person of another workspace, and a member and an admin without linked accounts. */
 const [STRANGER, MEMBER, ADMIN] = ['U0DAVE', 'U0CAROL', 'U0ADA'];
 
-const REFUSALS = {
+const REFUSAL_TEXTS = {
   member: /Only members of this workspace/,
   admin: /Only admins can do this/,
   account: /You have no linked account yet/,
 } as const;
-const REFUSED = new RegExp(
-  Object.values(REFUSALS)
+const ANY_REFUSAL = new RegExp(
+  Object.values(REFUSAL_TEXTS)
     .map(({ source }) => source)
     .join('|'),
 );
 
-const ROWS = [
+const FEATURES = [
   ...[...COMMANDS.values()].map(({ name, needs }) => ({ kind: 'command', id: name, needs }) as const),
   ...[...ACTIONS.values()].map(({ id, needs }) => ({ kind: 'action', id, needs }) as const),
   ...[...FORMS.values()].map(({ form, needs }) => ({ kind: 'form', id: form.name, needs }) as const),
 ];
-type Row = (typeof ROWS)[number];
+type Feature = (typeof FEATURES)[number];
 
 let attempts = 0;
 
-/** Uses a feature. @returns the reply */
-async function answerTo(userId: string, { kind, id }: Row): Promise<string> {
+/** Uses a command, action or form. @returns the reply */
+async function tryFeature(userId: string, { kind, id }: Feature): Promise<string> {
   const person = t.workspace.as(userId);
   const before = person.ephemerals().length;
-  const views = person.openedViews().length;
+  const viewCount = person.openedViews().length;
   attempts += 1;
   const trigger = `${attempts}.permissions`;
   if (kind === 'command') await person.command(DOMAINS, `/domain ${id}`);
@@ -47,7 +47,7 @@ async function answerTo(userId: string, { kind, id }: Row): Promise<string> {
       team: { id: t.workspace.teamId },
       user: { id: userId, team_id: userId === STRANGER ? 'T0OTHER' : t.workspace.teamId },
     };
-    const answer = await sendSigned(
+    const answer = await deliverInteraction(
       t,
       kind === 'action'
         ? {
@@ -74,44 +74,44 @@ async function answerTo(userId: string, { kind, id }: Row): Promise<string> {
     () => {
       const message = person.ephemerals()[before];
       if (message !== undefined) return textOf({ blocks: message.blocks });
-      return person.openedViews().length > views ? 'a form' : undefined;
+      return person.openedViews().length > viewCount ? 'a form' : undefined;
     },
     { what: `a reply to ${userId} for ${kind} ${id}` },
   );
 }
 
-test.each(ROWS.filter(({ needs }) => needs !== 'nothing'))(
+test.each(FEATURES.filter(({ needs }) => needs !== 'nothing'))(
   '$kind $id is refused to strangers',
   async (row) => {
-    expect(await answerTo(STRANGER, row)).toMatch(REFUSALS.member);
+    expect(await tryFeature(STRANGER, row)).toMatch(REFUSAL_TEXTS.member);
   },
 );
 
-test.each(ROWS.filter(({ needs }) => needs === 'admin'))('$kind $id needs an admin', async (row) => {
-  expect(await answerTo(MEMBER, row)).toMatch(REFUSALS.admin);
+test.each(FEATURES.filter(({ needs }) => needs === 'admin'))('$kind $id needs an admin', async (row) => {
+  expect(await tryFeature(MEMBER, row)).toMatch(REFUSAL_TEXTS.admin);
 });
 
-test.each(ROWS.filter(({ needs }) => needs === 'linked' || needs === 'account'))(
+test.each(FEATURES.filter(({ needs }) => needs === 'linked' || needs === 'account'))(
   '$kind $id needs an account',
   async (row) => {
-    expect(await answerTo(MEMBER, row)).toMatch(REFUSALS.account);
+    expect(await tryFeature(MEMBER, row)).toMatch(REFUSAL_TEXTS.account);
   },
 );
 
 test.each(
-  ROWS.filter(({ kind, needs }) => kind === 'command' && (needs === 'member' || needs === 'nothing')),
+  FEATURES.filter(({ kind, needs }) => kind === 'command' && (needs === 'member' || needs === 'nothing')),
 )('$kind $id works for every member', async (row) => {
-  expect(await answerTo(MEMBER, row)).not.toMatch(REFUSED);
+  expect(await tryFeature(MEMBER, row)).not.toMatch(ANY_REFUSAL);
 });
 
-test.each(ROWS.filter(({ kind, needs }) => kind === 'command' && needs === 'admin'))(
+test.each(FEATURES.filter(({ kind, needs }) => kind === 'command' && needs === 'admin'))(
   '$kind $id works for an admin',
   async (row) => {
-    expect(await answerTo(ADMIN, row)).not.toMatch(REFUSED);
+    expect(await tryFeature(ADMIN, row)).not.toMatch(ANY_REFUSAL);
   },
 );
 
 test('the permissions match the recorded list', async () => {
-  const lines = ROWS.map(({ kind, id, needs }) => `${needs}: ${kind} ${id}`).toSorted();
+  const lines = FEATURES.map(({ kind, id, needs }) => `${needs}: ${kind} ${id}`).toSorted();
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('../fixtures/permissions.txt');
 });

@@ -1,22 +1,22 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import {
-  actAndReadReply,
-  actUntilOpened,
   DOMAINS,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { detailsOf } from '../support/looking.ts';
+import { readDetails } from '../support/looking.ts';
 import { requestByCommand, type VisibleOrder } from '../support/orders.ts';
 import { downloadAuditLog, expectFormClosed, readFieldValues } from '../support/people.ts';
 
 /* Policy rules with their own approvers, and approvers who are away. */
 
-const RULE: PolicyRule = {
+const LARGE_RENEWALS_RULE: PolicyRule = {
   name: 'large renewals',
   tasks: ['renew'],
   names: ['*'],
@@ -33,8 +33,8 @@ const RULE: PolicyRule = {
   breakGlass: false,
   signed: false,
 };
-const REFUSED: PolicyRule = {
-  ...RULE,
+const REFUSING_RULE: PolicyRule = {
+  ...LARGE_RENEWALS_RULE,
   name: 'nothing of leadership',
   tasks: ['renew', 'transfer'],
   names: ['catering.rest'],
@@ -43,17 +43,17 @@ const REFUSED: PolicyRule = {
   approvers: [],
   needed: 1,
 };
-let policy: Policy = { version: 3, rules: [REFUSED, RULE] };
-const t = useTestDemo({ policy: { current: async () => policy } });
+let policy: Policy = { version: 3, rules: [REFUSING_RULE, LARGE_RENEWALS_RULE] };
+const t = useTestDemo({ policy: { loadCurrentPolicy: async () => policy } });
 
 afterEach(async () => {
-  policy = { version: 3, rules: [REFUSED, RULE] };
+  policy = { version: 3, rules: [REFUSING_RULE, LARGE_RENEWALS_RULE] };
   for (const person of [t.ada, t.bob]) await readCommandReply(t.workspace, person, '/domain back');
 });
 
-const reply = (person: typeof t.alice, act: () => Promise<unknown>) =>
-  actAndReadReply(t.workspace, person, act);
-const dmsTo = (person: string) => t.workspace.messages(person).map(textOf);
+const readReplyTo = (person: typeof t.alice, act: () => Promise<unknown>) =>
+  performAndReadReply(t.workspace, person, act);
+const listMessageTexts = (channel: string) => t.workspace.messages(channel).map(textOf);
 
 function waitForText(order: VisibleOrder, text: string): Promise<string> {
   return t.workspace.waitFor(
@@ -67,14 +67,14 @@ function waitForText(order: VisibleOrder, text: string): Promise<string> {
 }
 
 async function setApproverGroup(...people: readonly string[]) {
-  await t.workspace.setUsergroup('S0APPROVERS', [...people]);
+  await t.workspace.setUsergroupMembers('S0APPROVERS', [...people]);
 }
 
 async function setPrice(amount: string): Promise<void> {
   await readCommandReply(t.workspace, t.ada, '/domain prices');
   const list = t.ada.ephemerals().at(-1);
   if (list === undefined) throw new Error('the price list was not shown');
-  const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'price_add'));
+  const form = await performAndWaitForView(t.workspace, t.ada, () => t.ada.click(list, 'price_add'));
   const today = new Date().toISOString().slice(0, 10);
   const values = {
     zone: 'rest',
@@ -84,7 +84,7 @@ async function setPrice(amount: string): Promise<void> {
     valid_from: today,
     source: 'Contract 7',
   };
-  await reply(t.ada, async () => expectFormClosed(await t.ada.submit(form, values)));
+  await readReplyTo(t.ada, async () => expectFormClosed(await t.ada.submit(form, values)));
 }
 
 test('an expensive order needs two members of a group, and one can have a stand-in', async () => {
@@ -99,7 +99,7 @@ test('an expensive order needs two members of a group, and one can have a stand-
     '*Required approvals*\n2 approvals from <!subteam^S0APPROVERS>',
   );
 
-  expect(await reply(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
+  expect(await readReplyTo(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
     'Under the policy, only <!subteam^S0APPROVERS> can.',
   );
   await t.bob.click(order.card, 'order_approve');
@@ -123,13 +123,13 @@ test('an expensive order needs two members of a group, and one can have a stand-
   await t.carol.click(order.card, 'order_approve');
   await order.waitForResult('SUCCEEDED');
   expect(textOf(order.card)).toContain('approved by <@U0BOB> and <@U0CAROL> (for <@U0ADA>) · now expires');
-  // The closed card has no space for the rule.
+  // The closed card has no space to name the rule.
   expect(await readCommandReply(t.workspace, t.ada, `/domain order ${order.id}`)).toContain(
     'rule “large renewals” of policy version 3',
   );
 });
 
-test('a task that a rule refuses for a name opens no form', async () => {
+test('the form of a task doesn’t open if a rule refuses the task for the name', async () => {
   const before = t.alice.openedViews().length;
   const refusal = await readCommandReply(t.workspace, t.alice, '/domain transfer catering.rest');
   expect(refusal).toContain(
@@ -138,34 +138,39 @@ test('a task that a rule refuses for a name opens no form', async () => {
   expect(t.alice.openedViews()).toHaveLength(before);
 
   const message = t.alice.say(DOMAINS, 'catering.rest should come to us');
-  const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
+  const menu = await performAndWaitForView(t.workspace, t.alice, () =>
+    t.alice.shortcut('domain_here', message),
+  );
   expect(await t.alice.submit(menu, { task: 'transfer', names: ['catering.rest'] })).toMatchObject({
     outcome: 'errors',
     errors: { task: expect.stringContaining('nothing of leadership') },
   });
   await t.alice.close(menu);
 
-  const other = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
-  expect(readFieldValues(other)).toMatchObject({ name: 'bistro.rest' });
-  await t.alice.close(other);
+  const otherForm = await openForm(t.workspace, t.alice, '/domain transfer bistro.rest');
+  expect(readFieldValues(otherForm)).toMatchObject({ name: 'bistro.rest' });
+  await t.alice.close(otherForm);
 });
 
 test('a rule published while an order is pending is named on the closed card', async () => {
   policy = { version: 0, rules: [] };
   const order = await requestByCommand(t.workspace, t.alice, '/domain renew cocktail.rest');
-  policy = { version: 1, rules: [{ ...RULE, over: undefined, needed: 1, approvers: ['U0ADA'] }] };
+  policy = {
+    version: 1,
+    rules: [{ ...LARGE_RENEWALS_RULE, over: undefined, needed: 1, approvers: ['U0ADA'] }],
+  };
   await t.bob.click(order.card, 'order_approve');
   await waitForText(order, 'Still needed: 1 approval from <@U0ADA>.');
   await t.ada.click(order.card, 'order_approve');
   await order.waitForResult('SUCCEEDED');
   expect(textOf(order.card)).toContain('rule “large renewals” of policy version 1');
-  expect(await detailsOf(t.workspace, t.ada, order.card)).toContain(
+  expect(await readDetails(t.workspace, t.ada, order.card)).toContain(
     '*Rules*\nthe settings, rule “large renewals” of policy version 1',
   );
 });
 
-const waitForNotice = (channel: string, text: string) =>
-  until(text, () => dmsTo(channel).at(-1)?.includes(text) === true);
+const waitForDirectMessage = (channel: string, text: string) =>
+  until(text, () => listMessageTexts(channel).at(-1)?.includes(text) === true);
 
 describe('/domain away', () => {
   test.each([
@@ -184,10 +189,10 @@ describe('/domain away', () => {
     expect(await readCommandReply(t.workspace, t.bob, '/domain back')).toContain('You have no stand-in');
   });
 
-  test('notifies both people, is shown on Home and in the audit log, and can be ended early', async () => {
+  test('notifies both people, is shown in Home and in the audit log, and can be ended early', async () => {
     await readCommandReply(t.workspace, t.bob, '/domain away @carol 2w');
-    await waitForNotice('D0CAROL', 'You are <@U0BOB>’s stand-in until');
-    await waitForNotice('D0BOB', '<@U0CAROL> is your stand-in until');
+    await waitForDirectMessage('D0CAROL', 'You are <@U0BOB>’s stand-in until');
+    await waitForDirectMessage('D0BOB', '<@U0CAROL> is your stand-in until');
     for (const [person, line] of [
       [t.bob, '<@U0CAROL> is your stand-in until'],
       [t.carol, 'You are <@U0BOB>’s stand-in until'],
@@ -196,31 +201,34 @@ describe('/domain away', () => {
       await until(line, () => textOf(person.homeView() ?? { blocks: [] }).includes(line));
     }
     await readCommandReply(t.workspace, t.bob, '/domain back');
-    await waitForNotice('D0CAROL', 'You are no longer <@U0BOB>’s stand-in.');
-    await waitForNotice('D0BOB', '<@U0CAROL> is no longer your stand-in');
+    await waitForDirectMessage('D0CAROL', 'You are no longer <@U0BOB>’s stand-in.');
+    await waitForDirectMessage('D0BOB', '<@U0CAROL> is no longer your stand-in');
     const { csv } = await downloadAuditLog(t.workspace, '/domain audit');
     expect(csv).toMatch(/stand_in_changed,Bob \(U0BOB\).*Carol \(U0CAROL\) is the stand-in until/);
     expect(csv).toMatch(/stand_in_changed,Bob \(U0BOB\).*no stand-in anymore/);
   });
 
-  test('lists orders that the stand-in can approve on their Home tab until it ends', async () => {
+  test('shows the stand-in’s Home the orders they can approve, until the absence ends', async () => {
     await setApproverGroup('U0BOB');
-    policy = { version: 4, rules: [{ ...RULE, over: undefined, needed: 1, ttlMs: 9 * 86_400_000 }] };
+    policy = {
+      version: 4,
+      rules: [{ ...LARGE_RENEWALS_RULE, over: undefined, needed: 1, ttlMs: 9 * 86_400_000 }],
+    };
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew diner.rest');
-    const expectInHome = async (holds: boolean) => {
-      await until(`the order is ${holds ? '' : 'not '}in Home`, async () => {
+    const waitUntilInHome = async (isListed: boolean) => {
+      await until(`the order is ${isListed ? '' : 'not '}in Home`, async () => {
         const before = t.carol.homeView()?.hash;
         await t.carol.openHome();
         await until('a new version of Home', () => t.carol.homeView()?.hash !== before);
-        return textOf(t.carol.homeView() ?? { blocks: [] }).includes(order.id) === holds;
+        return textOf(t.carol.homeView() ?? { blocks: [] }).includes(order.id) === isListed;
       });
     };
-    await expectInHome(false);
+    await waitUntilInHome(false);
     await readCommandReply(t.workspace, t.bob, '/domain away 5d @carol');
-    await expectInHome(true);
+    await waitUntilInHome(true);
     await t.demo.moveTime(6 * 86_400_000);
-    await expectInHome(false);
-    expect(await reply(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
+    await waitUntilInHome(false);
+    expect(await readReplyTo(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
       'You can’t approve this.',
     );
     await t.bob.click(order.card, 'order_approve');

@@ -1,9 +1,9 @@
 import type { Actor, Message, View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   useTestDemo,
@@ -11,8 +11,8 @@ import {
 import { requestByCommand } from '../support/orders.ts';
 import {
   buttonValue,
-  clickAs,
   expectFormClosed,
+  forgeClick,
   listFields,
   readFieldValues,
   waitForEphemeral,
@@ -34,8 +34,8 @@ function lastMessageTo(person: Actor): Message {
 /** Opens the form of a button in `/domain policy`. */
 async function openPolicyForm(button: string, value?: string): Promise<View> {
   const list = await showPolicy(t.ada);
-  const which = value === undefined ? {} : { value };
-  return actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, button, which));
+  const clickOptions = value === undefined ? {} : { value };
+  return performAndWaitForView(t.workspace, t.ada, () => t.ada.click(list, button, clickOptions));
 }
 
 type Values = Readonly<Record<string, string | readonly string[]>>;
@@ -51,11 +51,11 @@ function submit(form: View, values: Values, person = t.ada) {
 
 async function addRule(values: Values): Promise<string> {
   const form = await openPolicyForm('policy_add');
-  return actAndReadReply(t.workspace, t.ada, async () => expectFormClosed(await submit(form, values)));
+  return performAndReadReply(t.workspace, t.ada, async () => expectFormClosed(await submit(form, values)));
 }
 
-/** The rules in a message with buttons, in order. */
-function rulesOf(message: Message): string[] {
+/** The names of the rules in a message, in order. */
+function listRuleNames(message: Message): string[] {
   return [
     ...JSON.stringify(message.blocks).matchAll(
       /"action_id":"policy_edit"[^}]*\}?[^}]*"value":"\d+ ([^"]+)"/g,
@@ -63,7 +63,7 @@ function rulesOf(message: Message): string[] {
   ].map(([, name]) => name ?? '');
 }
 
-const LARGE: Values = {
+const LARGE_RENEWALS: Values = {
   rule_name: 'large renewals',
   tasks: ['renew'],
   names: '*.rest',
@@ -73,8 +73,13 @@ const LARGE: Values = {
   approver_groups: ['S0APPROVERS'],
   needed: '2',
 };
-const FREE: Values = { rule_name: 'redirects are free', tasks: ['redirect'], names: '*', decision: 'free' };
-const REFUSED: Values = {
+const FREE_REDIRECTS: Values = {
+  rule_name: 'redirects are free',
+  tasks: ['redirect'],
+  names: '*',
+  decision: 'free',
+};
+const CAFE_STAYS: Values = {
   rule_name: 'the café stays',
   tasks: ['delete', 'transfer'],
   names: 'café.rest\ncafe.rest',
@@ -85,23 +90,23 @@ const REFUSED: Values = {
 /** Ada publishes the draft, and Bob confirms it. */
 async function publishDraft(version: number): Promise<void> {
   const list = await showPolicy(t.ada);
-  await actAndReadReply(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
-  const seen = await showPolicy(t.bob);
-  await t.bob.click(seen, 'policy_confirm');
+  await performAndReadReply(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
+  const policyForBob = await showPolicy(t.bob);
+  await t.bob.click(policyForBob, 'policy_confirm');
   await waitForEphemeral(t.workspace, t.bob, 'the message that the policy is in force', (message) =>
     textOf(message).includes(`Version ${version} of the policy is in force`),
   );
 }
 
 describe('a policy without rules', () => {
-  it('shows everyone what the settings require, and only admins can change it', async () => {
-    const seen = await showPolicy(t.alice);
-    expect(textOf(seen)).toContain('only the settings apply');
-    expect(textOf(seen)).toContain(
+  it('shows everyone what the settings require, and only admins can add rules', async () => {
+    const policyForAlice = await showPolicy(t.alice);
+    expect(textOf(policyForAlice)).toContain('only the settings apply');
+    expect(textOf(policyForAlice)).toContain(
       '*Registrations, transfers, renewals and restores* of every name need *approval from <@U0BOB> or a member of <!subteam^S0APPROVERS>*.',
     );
-    expect(textOf(seen)).toContain('*Everything else* needs *no approval*.');
-    expect(buttonsOf(seen)).toEqual([]);
+    expect(textOf(policyForAlice)).toContain('*Everything else* needs *no approval*.');
+    expect(buttonsOf(policyForAlice)).toEqual([]);
     expect(buttonsOf(await showPolicy(t.ada))).toEqual([
       'policy_add',
       'policy_download',
@@ -109,15 +114,15 @@ describe('a policy without rules', () => {
       'policy_start',
     ]);
     await t.ada.close(await openPolicyForm('policy_add'));
-    const reply = await actAndReadReply(t.workspace, t.alice, () =>
-      clickAs(t.workspace, 'U0ALICE', 'policy_add', 'new'),
+    const reply = await performAndReadReply(t.workspace, t.alice, () =>
+      forgeClick(t.workspace, 'U0ALICE', 'policy_add', 'new'),
     );
     expect(reply).toContain('Only admins can do this.');
   });
 });
 
 describe('a rule', () => {
-  it('is edited in a form with the fields of the YAML file, with errors at their fields', async () => {
+  it('is edited in a form with the fields of the YAML file, which shows errors at them', async () => {
     const form = await openPolicyForm('policy_add');
     expect(form.callback_id).toBe('policy_rule');
     expect(listFields(form)).toEqual([
@@ -158,44 +163,45 @@ describe('a rule', () => {
         ttl: expect.stringContaining('isn’t a duration'),
       },
     });
-    const more = { names: '*', over: '', ttl: '', approvers: ['U0BOB'], needed: '3' };
-    expect(await submit(form, more)).toMatchObject({
+    const correctedValues = { names: '*', over: '', ttl: '', approvers: ['U0BOB'], needed: '3' };
+    expect(await submit(form, correctedValues)).toMatchObject({
       errors: {
         needed: 'The rule needs 3 approvals but has only 1 approvers. Choose more approvers, or enter 1.',
       },
     });
-    const other = 'This is only for rules that need approval. Leave it empty, or change the decision.';
-    expect(await submit(form, { ...more, decision: 'free' })).toMatchObject({
-      errors: { approvers: other, needed: other },
+    const approvalOnlyError =
+      'This is only for rules that need approval. Leave it empty, or change the decision.';
+    expect(await submit(form, { ...correctedValues, decision: 'free' })).toMatchObject({
+      errors: { approvers: approvalOnlyError, needed: approvalOnlyError },
     });
     await t.ada.close(form);
   });
 
-  it('is saved to the draft, which doesn’t change the policy in force', async () => {
-    const reply = await addRule(LARGE);
+  it('is saved to the draft and doesn’t change the policy in force', async () => {
+    const reply = await addRule(LARGE_RENEWALS);
     expect(reply).toContain('I saved rule 1 to the draft.');
     expect(reply).toContain(
       '*Renewals* of `*.rest` over *€100.00* need *2 approvals from <@U0BOB> or members of <!subteam^S0APPROVERS>*.',
     );
-    expect(await addRule(FREE)).toContain('*Redirects* of every name need *no approval*.');
-    expect(await addRule({ ...REFUSED, approvers: [] })).toContain(
+    expect(await addRule(FREE_REDIRECTS)).toContain('*Redirects* of every name need *no approval*.');
+    expect(await addRule({ ...CAFE_STAYS, approvers: [] })).toContain(
       '*Deletions and transfers* of `café.rest (xn--caf-dma.rest)` and `cafe.rest` requested by *<@U0ALICE>* are *refused*.',
     );
-    expect(rulesOf(await showPolicy(t.ada))).toEqual([
+    expect(listRuleNames(await showPolicy(t.ada))).toEqual([
       'large renewals',
       'redirects are free',
       'the café stays',
     ]);
-    const seen = await showPolicy(t.alice);
-    expect(textOf(seen)).toContain('only the settings apply');
-    expect(textOf(seen)).not.toContain('€100.00');
+    const policyForAlice = await showPolicy(t.alice);
+    expect(textOf(policyForAlice)).toContain('only the settings apply');
+    expect(textOf(policyForAlice)).not.toContain('€100.00');
   });
 
-  it('accepts typed ids if Slack doesn’t support the pickers', async () => {
+  it('is edited with typed IDs if Slack doesn’t support the pickers', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
     const form = await openPolicyForm('policy_edit', '1 large renewals');
     expect(readFieldValues(form)).toMatchObject({ approvers: 'U0BOB,S0APPROVERS', over: '100.00' });
-    const reply = await actAndReadReply(t.workspace, t.ada, async () =>
+    const reply = await performAndReadReply(t.workspace, t.ada, async () =>
       expectFormClosed(
         await submit(form, {
           tasks: ['renew'],
@@ -208,47 +214,47 @@ describe('a rule', () => {
     expect(reply).toContain('need *2 approvals from <@U0BOB> or members of <!subteam^S0APPROVERS>*');
   });
 
-  it('moves up once, even if the click is delivered twice', async () => {
-    const order = ['large renewals', 'the café stays', 'redirects are free'];
+  it('moves up only once, even if the click is delivered twice', async () => {
+    const expectedOrder = ['large renewals', 'the café stays', 'redirects are free'];
     const list = await showPolicy(t.ada);
     await t.ada.click(list, 'policy_up', { value: '3 the café stays' });
     await waitForEphemeral(
       t.workspace,
       t.ada,
       'the new order',
-      (each) => rulesOf(each).join() === order.join(),
+      (each) => listRuleNames(each).join() === expectedOrder.join(),
     );
-    await clickAs(t.workspace, 'U0ADA', 'policy_up', '3 the café stays');
-    expect(rulesOf(await showPolicy(t.ada))).toEqual(order);
+    await forgeClick(t.workspace, 'U0ADA', 'policy_up', '3 the café stays');
+    expect(listRuleNames(await showPolicy(t.ada))).toEqual(expectedOrder);
   });
 
   it('isn’t overwritten by a form that was opened before a change', async () => {
-    const first = await openPolicyForm('policy_edit', '3 redirects are free');
-    const seen = await showPolicy(t.bob);
-    const second = await actUntilOpened(t.workspace, t.bob, () =>
-      t.bob.click(seen, 'policy_edit', { value: '3 redirects are free' }),
+    const firstForm = await openPolicyForm('policy_edit', '3 redirects are free');
+    const policyForBob = await showPolicy(t.bob);
+    const secondForm = await performAndWaitForView(t.workspace, t.bob, () =>
+      t.bob.click(policyForBob, 'policy_edit', { value: '3 redirects are free' }),
     );
-    expectFormClosed(await submit(second, { names: '*.rest' }, t.bob));
-    expect(await submit(first, { names: '*.example' })).toMatchObject({
+    expectFormClosed(await submit(secondForm, { names: '*.rest' }, t.bob));
+    expect(await submit(firstForm, { names: '*.example' })).toMatchObject({
       outcome: 'errors',
       errors: { rule_name: expect.stringContaining('someone changed or removed this rule') },
     });
-    await t.ada.close(first);
+    await t.ada.close(firstForm);
     expect(textOf(await showPolicy(t.ada))).toContain('*Redirects* of `*.rest` need *no approval*.');
   });
 
   it('is removed with a click, and a second click says that it no longer exists', async () => {
-    await addRule({ ...FREE, rule_name: 'too much' });
+    await addRule({ ...FREE_REDIRECTS, rule_name: 'too much' });
     const list = await showPolicy(t.ada);
-    const which = { value: '4 too much' };
-    await t.ada.click(list, 'policy_remove', which);
+    const clickOptions = { value: '4 too much' };
+    await t.ada.click(list, 'policy_remove', clickOptions);
     await waitForEphemeral(
       t.workspace,
       t.ada,
       'the list without the rule',
-      (each) => rulesOf(each).length === 3,
+      (each) => listRuleNames(each).length === 3,
     );
-    await clickAs(t.workspace, 'U0ADA', 'policy_remove', which.value);
+    await forgeClick(t.workspace, 'U0ADA', 'policy_remove', clickOptions.value);
     await waitForEphemeral(t.workspace, t.ada, 'the message that the rule no longer exists', (each) =>
       textOf(each).includes('This rule no longer exists'),
     );
@@ -275,7 +281,7 @@ describe('/domain policy test', () => {
 describe('/domain policy replay', () => {
   it('shows admins which orders the draft would have decided differently', async () => {
     const renewal = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
-    const listed = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest');
+    const barRenewal = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest');
     await addRule({
       rule_name: 'renewals are free',
       tasks: ['renew'],
@@ -286,32 +292,32 @@ describe('/domain policy replay', () => {
     const reply = await readCommandReply(t.workspace, t.ada, '/domain policy replay 30');
     expect(reply).toContain('2 orders: 1 unchanged, 0 *stricter*, 1 *looser*');
     expect(reply).toContain(renewal.id);
-    expect(reply).not.toContain(listed.id);
+    expect(reply).not.toContain(barRenewal.id);
     expect(await readCommandReply(t.workspace, t.alice, '/domain policy replay 30')).toContain('only admins');
     expect(await readCommandReply(t.workspace, t.ada, '/domain policy replay 400')).toContain('Use 1 to 365');
   });
 });
 
-describe('publishing', () => {
+describe('publishing the draft', () => {
   it('shows the changes and takes effect once another admin confirms', async () => {
-    const waiting = await requestByCommand(t.workspace, t.alice, '/domain renew snack.rest');
-    const snacks = { rule_name: 'snacks', tasks: ['renew'], names: 'snack.rest', approvers: ['U0CAROL'] };
-    await addRule({ ...snacks, decision: 'approve' });
+    const pendingOrder = await requestByCommand(t.workspace, t.alice, '/domain renew snack.rest');
+    const snackRule = { rule_name: 'snacks', tasks: ['renew'], names: 'snack.rest', approvers: ['U0CAROL'] };
+    await addRule({ ...snackRule, decision: 'approve' });
     const list = await showPolicy(t.ada);
     const revision = buttonValue(list, 'policy_publish');
-    const reply = await actAndReadReply(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
+    const reply = await performAndReadReply(t.workspace, t.ada, () => t.ada.click(list, 'policy_publish'));
     expect(reply).toContain('Added “large renewals” as rule 1');
     expect(reply).toContain('Waiting for <@U0BOB> to confirm.');
     expect(buttonsOf(await showPolicy(t.ada))).not.toContain('policy_confirm');
-    const asked = await t.workspace.waitFor(
+    const confirmationRequest = await t.workspace.waitFor(
       () =>
         t.workspace.messages('D0BOB').findLast((message) => buttonsOf(message).includes('policy_confirm')),
       { what: 'the request to Bob' },
     );
-    expect(textOf(asked)).toContain('<@U0ADA> published new approval rules');
-    expect(textOf(asked)).toContain('Added “the café stays” as rule 2');
-    expect(buttonValue(asked, 'policy_confirm')).toBe(revision);
-    await t.bob.click(asked, 'policy_confirm');
+    expect(textOf(confirmationRequest)).toContain('<@U0ADA> published new approval rules');
+    expect(textOf(confirmationRequest)).toContain('Added “the café stays” as rule 2');
+    expect(buttonValue(confirmationRequest, 'policy_confirm')).toBe(revision);
+    await t.bob.click(confirmationRequest, 'policy_confirm');
     await t.workspace.waitFor(
       () =>
         t.workspace
@@ -319,36 +325,40 @@ describe('publishing', () => {
           .find((message) => textOf(message).includes('Version 1 of the policy is in force')),
       { what: 'a message to Ada' },
     );
-    const seen = await showPolicy(t.alice);
-    expect(textOf(seen)).toContain('Version 1 is in force, published by <@U0ADA>, confirmed by <@U0BOB>');
-    expect(textOf(seen)).toContain('over *€100.00*');
+    const policyForAlice = await showPolicy(t.alice);
+    expect(textOf(policyForAlice)).toContain(
+      'Version 1 is in force, published by <@U0ADA>, confirmed by <@U0BOB>',
+    );
+    expect(textOf(policyForAlice)).toContain('over *€100.00*');
     await t.workspace.waitFor(
-      () => textOf(waiting.card).includes('The policy has become stricter since') || undefined,
+      () => textOf(pendingOrder.card).includes('The policy has become stricter since') || undefined,
       { what: 'the pending card to show the stricter policy' },
     );
   });
 
   it('can’t be confirmed by the publisher, or after the draft has changed', async () => {
-    await addRule({ ...FREE, rule_name: 'users are free', tasks: ['user'] });
-    // One renewal is also free under the version in force, but needed an approval when it was requested.
+    await addRule({ ...FREE_REDIRECTS, rule_name: 'users are free', tasks: ['user'] });
+    // One renewal is free under the version in force too, but needed an approval when it was requested.
     expect(await readCommandReply(t.workspace, t.ada, '/domain policy replay 30')).toContain(
       '3 orders: 1 unchanged, 0 *stricter*, 1 *looser*, 1 with *other approvers*',
     );
-    const first = await showPolicy(t.ada);
-    await actAndReadReply(t.workspace, t.ada, () => t.ada.click(first, 'policy_publish'));
+    const draftForAda = await showPolicy(t.ada);
+    await performAndReadReply(t.workspace, t.ada, () => t.ada.click(draftForAda, 'policy_publish'));
     const revision = buttonValue(await showPolicy(t.bob), 'policy_confirm');
-    await clickAs(t.workspace, 'U0ADA', 'policy_confirm', revision);
+    await forgeClick(t.workspace, 'U0ADA', 'policy_confirm', revision);
     await t.workspace.waitFor(
       () =>
         t.workspace.messages('D0ADA').find((message) => textOf(message).includes('*another admin* has to')),
       { what: 'the reason for Ada' },
     );
     expect(textOf(await showPolicy(t.alice))).toContain('Version 1 is in force');
-    await addRule({ ...FREE, rule_name: 'contacts are free', tasks: ['ssl-contact'] });
-    const asked = t.workspace.messages('D0BOB').at(-1);
-    if (asked === undefined) throw new Error('no request to Bob');
-    const late = await actAndReadReply(t.workspace, t.bob, () => t.bob.click(asked, 'policy_confirm'));
-    expect(late).toContain('someone changed, discarded or confirmed the draft');
+    await addRule({ ...FREE_REDIRECTS, rule_name: 'contacts are free', tasks: ['ssl-contact'] });
+    const confirmationRequest = t.workspace.messages('D0BOB').at(-1);
+    if (confirmationRequest === undefined) throw new Error('no request to Bob');
+    const lateReply = await performAndReadReply(t.workspace, t.bob, () =>
+      t.bob.click(confirmationRequest, 'policy_confirm'),
+    );
+    expect(lateReply).toContain('someone changed, discarded or confirmed the draft');
     expect(textOf(await showPolicy(t.alice))).toContain('Version 1 is in force');
   });
 
@@ -374,8 +384,8 @@ async function downloadFile(channel: string): Promise<{ readonly name: string; r
 
 describe('a policy as YAML', () => {
   it('can be downloaded by everyone and uploaded again without a difference', async () => {
-    const seen = await showPolicy(t.alice);
-    await actAndReadReply(t.workspace, t.alice, () => t.alice.click(seen, 'policy_download'));
+    const policyForAlice = await showPolicy(t.alice);
+    await performAndReadReply(t.workspace, t.alice, () => t.alice.click(policyForAlice, 'policy_download'));
     const { name, text } = await downloadFile('D0ALICE');
     expect(name).toBe('domain-steward-policy-version-1.yaml');
     expect(text).toContain('- rule_name: large renewals');
@@ -392,20 +402,20 @@ describe('a policy as YAML', () => {
     );
   });
 
-  it('is rejected with the line of every error, or if the draft has changed meanwhile', async () => {
+  it('is rejected with the line of every error, or if the draft changed in the meantime', async () => {
     const form = await openPolicyForm('policy_upload');
-    const wrong = await submit(form, {
+    const invalidResult = await submit(form, {
       rules: '- rule_name: a\n  tasks: [fly]\n  names: ["*"]\n  decision: maybe',
     });
-    expect(wrong).toMatchObject({
+    expect(invalidResult).toMatchObject({
       outcome: 'errors',
       errors: {
         rules: expect.stringMatching(/Line 2, .*Unknown task “fly”[\s\S]*Line 4, .*isn’t a decision/),
       },
     });
-    const other = await openPolicyForm('policy_upload');
+    const laterForm = await openPolicyForm('policy_upload');
     const rules = '- {rule_name: a, tasks: [user], names: ["*"], decision: free}';
-    expectFormClosed(await submit(other, { rules }));
+    expectFormClosed(await submit(laterForm, { rules }));
     expect(await submit(form, { rules })).toMatchObject({
       outcome: 'errors',
       errors: { rules: expect.stringContaining('someone changed the draft') },
@@ -422,15 +432,15 @@ describe('a policy template', () => {
       outcome: 'errors',
       errors: { managers: 'Choose at least one person or group.' },
     });
-    const reply = await actAndReadReply(t.workspace, t.ada, async () =>
+    const reply = await performAndReadReply(t.workspace, t.ada, async () =>
       expectFormClosed(await submit(form, { managers: ['U0BOB'], managers_groups: ['S0APPROVERS'] })),
     );
     expect(reply).toContain('need *approval from <@U0BOB> or a member of <!subteam^S0APPROVERS>*');
-    expect(rulesOf(await showPolicy(t.ada))).toEqual([
+    expect(listRuleNames(await showPolicy(t.ada))).toEqual([
       'Redirects need no approval',
       'Risky tasks on guarded names need approval',
       'Managers can change nameservers without approval',
-      'Risky tasks need approval',
+      'Other risky tasks need approval',
     ]);
     await publishDraft(2);
     expect(textOf(await showPolicy(t.alice))).toContain('Version 2 is in force');

@@ -1,8 +1,8 @@
 import { setUpStory } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
-  actAndReadReply,
-  actUntilOpened,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   until,
@@ -12,30 +12,31 @@ import { expectFormClosed } from '../support/people.ts';
 import { startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 /*
- * Findings of two names wherever they are shown: one name is healthy, the other has no transfer lock.
+ * Where the findings of two names are shown. The bot finds no danger for one; the other lacks a transfer
+ * lock.
  */
 
 const receiver = await startReceiver();
 afterAll(() => receiver.close());
 const t = useTestDemo({ settings: { WEBHOOK_URLS: receiver.url, WEBHOOK_SECRET } });
 
-const SOUND = 'sound.rest';
-const OPEN = 'open.rest';
+const SOUND_NAME = 'sound.rest';
+const UNLOCKED_NAME = 'open.rest';
 const DAY_MS = 86_400_000;
-const HOSTS = ['ns1.host.example', 'ns2.host.example'];
+const NAMESERVERS = ['ns1.host.example', 'ns2.host.example'];
 
 const send = (line: string) => readCommandReply(t.workspace, t.alice, `/domain ${line}`);
-const findings = () =>
+const listFindingWebhooks = () =>
   receiver.received.map(({ body }) => body).filter(({ type }) => type.startsWith('finding.'));
 
 beforeAll(async () => {
   const { sandbox: dns } = t.demo.dns;
   if (dns === undefined) throw new Error('the demo has no DNS');
-  const expires = t.service.clock.registry() + 300 * DAY_MS;
-  for (const name of [SOUND, OPEN]) {
-    t.service.state.addDomain({ name, context: 4, expires, nameServers: HOSTS });
+  const expires = t.service.clock.registryTime() + 300 * DAY_MS;
+  for (const name of [SOUND_NAME, UNLOCKED_NAME]) {
+    t.service.state.addDomain({ name, context: 4, expires, nameServers: NAMESERVERS });
     await setUpStory({ service: t.service, dns, name });
-    if (name === OPEN) t.service.registry.show(name, { statuses: ['active'] });
+    if (name === UNLOCKED_NAME) t.service.registry.show(name, { statuses: ['active'] });
     await send(`watch ${name}`);
   }
   await until('lookups of both names', async () => {
@@ -52,7 +53,7 @@ test('locks set by the registry are shown', async () => {
   expect(await send('name bar.rest')).toContain('*Registry lock* blocks transfers, changes and deletion\n');
 });
 
-test('each name with a finding has a line with what to do', async () => {
+test('/domain posture has a line for each name with a finding, with what to do', async () => {
   const text = await send('posture');
   expect(text).toContain('0 of 2 names are fine');
   expect(text).toMatch(/:warning: \*open\.rest\* · no transfer lock: turn it on.* · also no owner\n/);
@@ -60,17 +61,17 @@ test('each name with a finding has a line with what to do', async () => {
 });
 
 test('a name with an owner is fine, and its notes are shown only on request', async () => {
-  await send(`name ${SOUND}`);
-  const screen = t.alice.ephemerals().at(-1);
-  if (screen === undefined) throw new Error('the name was not shown');
-  expect(textOf(screen)).toContain(':warning: *No owner*');
-  const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(screen, 'name_edit'));
-  await actAndReadReply(t.workspace, t.alice, async () =>
+  await send(`name ${SOUND_NAME}`);
+  const nameReply = t.alice.ephemerals().at(-1);
+  if (nameReply === undefined) throw new Error('the name was not shown');
+  expect(textOf(nameReply)).toContain(':warning: *No owner*');
+  const form = await performAndWaitForView(t.workspace, t.alice, () => t.alice.click(nameReply, 'name_edit'));
+  await performAndReadReply(t.workspace, t.alice, async () =>
     expectFormClosed(await t.alice.submit(form, { owner: 'U0ALICE' })),
   );
   const text = await send('posture');
   expect(text).toContain('1 of 2 names is fine');
-  expect(text).not.toContain(SOUND);
+  expect(text).not.toContain(SOUND_NAME);
   expect(await send('posture all sound')).toMatch(
     /1 of 1 name .*is fine.*• \*sound\.rest\* · DNSSEC is off/s,
   );
@@ -82,21 +83,24 @@ test('filters find the names with a finding', async () => {
   expect(await send('names finding:lamer')).toContain('Did you mean `finding:lame`');
 });
 
-test('webhooks report when a danger appears and disappears', async () => {
-  const now = t.service.clock.registry();
+test('webhooks report when a serious finding is opened and closed', async () => {
+  const now = t.service.clock.registryTime();
   const waitForWebhook = async (type: string) =>
     until(`a webhook ${type}`, async () => {
       await t.demo.moveTime(DAY_MS);
       await t.demo.bot.catchUp();
-      return findings().some((body) => body.type === type);
+      return listFindingWebhooks().some((body) => body.type === type);
     });
-  t.service.registry.show(OPEN, { expires: now - DAY_MS });
+  t.service.registry.show(UNLOCKED_NAME, { expires: now - DAY_MS });
   await waitForWebhook('finding.opened');
   expect(await send('posture')).toMatch(/1 at risk.*\n:x: \*open\.rest\* · expired or deleted/);
-  t.service.registry.show(OPEN, { expires: now + 300 * DAY_MS });
+  t.service.registry.show(UNLOCKED_NAME, { expires: now + 300 * DAY_MS });
   await waitForWebhook('finding.closed');
-  expect(findings()).toMatchObject([
-    { type: 'finding.opened', data: { name: OPEN, code: 'expired', text: expect.stringContaining(OPEN) } },
-    { type: 'finding.closed', data: { name: OPEN, code: 'expired' } },
+  expect(listFindingWebhooks()).toMatchObject([
+    {
+      type: 'finding.opened',
+      data: { name: UNLOCKED_NAME, code: 'expired', text: expect.stringContaining(UNLOCKED_NAME) },
+    },
+    { type: 'finding.closed', data: { name: UNLOCKED_NAME, code: 'expired' } },
   ]);
 });

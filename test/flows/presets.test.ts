@@ -1,22 +1,22 @@
 import type { Actor, View } from '@domain-steward/slack-workspace';
 import { expect, it } from 'vitest';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   useTestDemo,
 } from '../support/demo.ts';
 import {
-  clickAs,
   downloadAuditLog,
   expectFormClosed,
+  forgeClick,
   listFields,
   readFieldValues,
 } from '../support/people.ts';
 
-/* Named sets of contacts and nameservers, managed by approvers and offered in forms. */
+/* Presets are named sets of contacts or nameservers. Approvers and admins manage them; forms offer them. */
 
 const t = useTestDemo();
 
@@ -29,21 +29,26 @@ async function showPresets(person: Actor) {
 
 async function openPresetForm(person: Actor, button: string): Promise<View> {
   const list = await showPresets(person);
-  return actUntilOpened(t.workspace, person, () => person.click(list, button));
+  return performAndWaitForView(t.workspace, person, () => person.click(list, button));
 }
 
-function waitForForm(person: Actor, view: View, holds: (form: View) => boolean): Promise<View> {
-  return t.workspace.waitFor(() => person.openedViews().find((open) => open.id === view.id && holds(open)), {
-    what: 'the form to change',
-  });
+function waitForForm(person: Actor, view: View, isExpected: (form: View) => boolean): Promise<View> {
+  return t.workspace.waitFor(
+    () => person.openedViews().find((open) => open.id === view.id && isExpected(open)),
+    {
+      what: 'the form to change',
+    },
+  );
 }
 
-async function addContacts(): Promise<void> {
+async function addContactPreset(): Promise<void> {
   const form = await openPresetForm(t.bob, 'preset_add');
   expect(listFields(form)).toEqual(['preset_name', 'kind', 'ownerc', 'adminc', 'techc']);
   const values = { preset_name: 'ACME Ltd', ownerc: '11', adminc: '12', techc: '13' };
   expect(
-    await actAndReadReply(t.workspace, t.bob, async () => expectFormClosed(await t.bob.submit(form, values))),
+    await performAndReadReply(t.workspace, t.bob, async () =>
+      expectFormClosed(await t.bob.submit(form, values)),
+    ),
   ).toContain('I saved the preset “ACME Ltd”');
 }
 
@@ -52,9 +57,9 @@ it('presets are added only by approvers and admins, and shown to everyone', asyn
     'There are no presets yet',
   );
   expect(buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] })).toEqual([]);
-  await addContacts();
-  const reply = await actAndReadReply(t.workspace, t.alice, () =>
-    clickAs(t.workspace, 'U0ALICE', 'preset_add', 'new'),
+  await addContactPreset();
+  const reply = await performAndReadReply(t.workspace, t.alice, () =>
+    forgeClick(t.workspace, 'U0ALICE', 'preset_add', 'new'),
   );
   expect(reply).toContain('Only approvers and admins can change presets');
   expect(await readCommandReply(t.workspace, t.alice, '/domain presets')).toContain(
@@ -65,20 +70,29 @@ it('presets are added only by approvers and admins, and shown to everyone', asyn
 it('the form has the fields of the preset’s kind and shows errors', async () => {
   const form = await openPresetForm(t.bob, 'preset_add');
   await t.bob.changeInput(form, 'kind', 'nameservers');
-  const changed = await waitForForm(t.bob, form, (open) => listFields(open).includes('nameServers'));
-  expect(listFields(changed)).toEqual(['preset_name', 'kind', 'nameServers']);
-  const wrong = await t.bob.submit(changed, {
+  const nameserverForm = await waitForForm(t.bob, form, (open) => listFields(open).includes('nameServers'));
+  expect(listFields(nameserverForm)).toEqual(['preset_name', 'kind', 'nameServers']);
+  const resultWithInvalidHost = await t.bob.submit(nameserverForm, {
     preset_name: 'acme ltd',
     nameServers: 'ns1.example.net\nnot a host!',
   });
-  expect(wrong).toMatchObject({ outcome: 'errors', errors: { nameServers: expect.any(String) } });
-  const taken = await t.bob.submit(changed, { preset_name: 'acme ltd', nameServers: 'ns1.example.net' });
-  expect(taken).toMatchObject({
+  expect(resultWithInvalidHost).toMatchObject({
+    outcome: 'errors',
+    errors: { nameServers: expect.any(String) },
+  });
+  const resultWithTakenName = await t.bob.submit(nameserverForm, {
+    preset_name: 'acme ltd',
+    nameServers: 'ns1.example.net',
+  });
+  expect(resultWithTakenName).toMatchObject({
     outcome: 'errors',
     errors: { preset_name: expect.stringContaining('Another preset already has this name') },
   });
   expectFormClosed(
-    await t.bob.submit(changed, { preset_name: 'Our DNS', nameServers: 'ns1.example.net\nNS2.example.net.' }),
+    await t.bob.submit(nameserverForm, {
+      preset_name: 'Our DNS',
+      nameServers: 'ns1.example.net\nNS2.example.net.',
+    }),
   );
 });
 
@@ -93,26 +107,26 @@ it('a preset fills in its fields of a form and keeps the others', async () => {
   const form = await openForm(t.workspace, t.alice, '/domain create new.rest');
   expect(listFields(form)[0]).toBe('preset');
   await t.alice.changeInput(form, 'ownerc', '99');
-  const choosePreset = async (id: string, holds: (form: View) => boolean) => {
-    const now = t.alice.openedViews().at(-1) ?? form;
-    await t.alice.changeInput(now, 'preset', id);
-    return waitForForm(t.alice, form, holds);
+  const choosePreset = async (id: string, isFilled: (form: View) => boolean) => {
+    const currentForm = t.alice.openedViews().at(-1) ?? form;
+    await t.alice.changeInput(currentForm, 'preset', id);
+    return waitForForm(t.alice, form, isFilled);
   };
-  const [contacts = '', servers = ''] = [
+  const [contactPresetId = '', nameserverPresetId = ''] = [
     ...JSON.stringify(form.blocks).matchAll(/"value":"([0-9a-f-]{36})"/g),
   ].map(([, id]) => id ?? '');
-  await choosePreset(contacts, (view) => readFieldValues(view)['techc'] === '13');
-  const filled = await choosePreset(
-    servers,
+  await choosePreset(contactPresetId, (view) => readFieldValues(view)['techc'] === '13');
+  const filledForm = await choosePreset(
+    nameserverPresetId,
     (view) => readFieldValues(view)['nameServers'] === 'ns1.example.net\nns2.example.net',
   );
-  expect(filled.state.values).toMatchObject({
+  expect(filledForm.state.values).toMatchObject({
     name: { name: { value: 'new.rest' } },
     ownerc: { ownerc: { value: '11' } },
     adminc: { adminc: { value: '12' } },
     techc: { techc: { value: '13' } },
   });
-  t.alice.close(filled);
+  t.alice.close(filledForm);
 });
 
 it('presets are deleted, and every change is in the audit log', async () => {

@@ -1,18 +1,18 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   useTestDemo,
 } from '../support/demo.ts';
-import { detailsOf } from '../support/looking.ts';
-import { approveRequested, requestByCommand } from '../support/orders.ts';
+import { readDetails } from '../support/looking.ts';
+import { requestAndApprove, requestByCommand } from '../support/orders.ts';
 import {
-  clickAs,
   expectFormClosed,
+  forgeClick,
   listFields,
   readFieldValues,
   waitForEphemeral,
@@ -21,20 +21,20 @@ import {
 const t = useTestDemo();
 const TODAY = new Date().toISOString().slice(0, 10);
 
-/** Opens the form of a button of `/domain prices`. */
+/** Opens the form of a button in the reply to `/domain prices`. */
 async function openPriceForm(button: string, value?: string): Promise<View> {
   await readCommandReply(t.workspace, t.ada, '/domain prices');
   const list = t.ada.ephemerals().at(-1);
   if (list === undefined) throw new Error('the price list was not shown');
-  const which = value === undefined ? {} : { value };
-  return actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, button, which));
+  const clickOptions = value === undefined ? {} : { value };
+  return performAndWaitForView(t.workspace, t.ada, () => t.ada.click(list, button, clickOptions));
 }
 
-async function addPrice(given: Readonly<Record<string, string>>): Promise<string> {
+async function addPrice(overrides: Readonly<Record<string, string>>): Promise<string> {
   const form = await openPriceForm('price_add');
   const values = { zone: 'rest', task: 'renew', period: '1', valid_from: TODAY, source: 'Contract 7' };
-  return actAndReadReply(t.workspace, t.ada, async () => {
-    expectFormClosed(await t.ada.submit(form, { ...values, ...given }));
+  return performAndReadReply(t.workspace, t.ada, async () => {
+    expectFormClosed(await t.ada.submit(form, { ...values, ...overrides }));
   });
 }
 
@@ -42,7 +42,7 @@ async function importPrices(rows: string) {
   return t.ada.submit(await openPriceForm('prices_import'), { rows });
 }
 
-it('without a price list the price is unknown, and orders can be approved anyway', async () => {
+it('orders can be approved without a price list, although the price is unknown', async () => {
   expect(await readCommandReply(t.workspace, t.alice, '/domain prices')).toContain('The price list is empty');
   const order = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest');
   expect(textOf(order.card)).toContain('This costs money (price unknown)');
@@ -74,8 +74,8 @@ describe('the price list', () => {
       },
     });
     await t.ada.close(form);
-    const reply = await actAndReadReply(t.workspace, t.alice, () =>
-      clickAs(t.workspace, 'U0ALICE', 'price_add', 'new'),
+    const reply = await performAndReadReply(t.workspace, t.alice, () =>
+      forgeClick(t.workspace, 'U0ALICE', 'price_add', 'new'),
     );
     expect(reply).toContain('Only admins can do this.');
     expect(t.alice.openedViews().map(({ callback_id }) => callback_id)).not.toContain('price');
@@ -86,24 +86,24 @@ describe('the price list', () => {
     const reply = await readCommandReply(t.workspace, t.alice, '/domain prices');
     expect(reply).toContain('€18.00');
     expect(reply).toContain('Contract 7');
-    const seen = t.alice.ephemerals().at(-1);
-    expect(buttonsOf(seen ?? { blocks: [] })).toEqual(['prices_export']);
+    const priceListMessage = t.alice.ephemerals().at(-1);
+    expect(buttonsOf(priceListMessage ?? { blocks: [] })).toEqual(['prices_export']);
   });
 
-  it('opens a price with its values and replaces it', async () => {
-    const [listed] = await t.demo.bot.prices.list();
-    const form = await openPriceForm('price_edit', listed?.id);
+  it('opens a form with the values of a price, and saves the new price in its place', async () => {
+    const [firstPrice] = await t.demo.bot.prices.list();
+    const form = await openPriceForm('price_edit', firstPrice?.id);
     expect(readFieldValues(form)).toMatchObject({ zone: 'rest', amount: '18.00', valid_from: TODAY });
-    const reply = await actAndReadReply(t.workspace, t.ada, async () => {
+    const reply = await performAndReadReply(t.workspace, t.ada, async () => {
       expectFormClosed(await t.ada.submit(form, { amount: '17.50' }));
     });
     expect(reply).toContain('1 price changed.');
     expect((await t.demo.bot.prices.list()).map(({ amount }) => amount.minor)).toEqual([1_750]);
   });
 
-  it('is imported as CSV in full or not at all, with every error and its line', async () => {
+  it('is imported from CSV completely or not at all, and every error has its line', async () => {
     const header = 'zone,task,period,amount,valid_from,source';
-    const bad = await importPrices(
+    const result = await importPrices(
       [
         header,
         `rest,restore,1,80.00,${TODAY},Contract 7`,
@@ -111,11 +111,11 @@ describe('the price list', () => {
         `a b,renew,1,1.00,${TODAY},C`,
       ].join('\n'),
     );
-    expect(bad).toMatchObject({ outcome: 'errors' });
-    const errors = JSON.stringify(bad);
+    expect(result).toMatchObject({ outcome: 'errors' });
+    const errors = JSON.stringify(result);
     for (const part of ['Line 3: “amount”', 'Line 3: “valid_from”', 'Line 4: “zone”', 'Nothing was imported'])
       expect(errors).toContain(part);
-    expect(errors, 'no mention of orders').not.toContain('requested');
+    expect(errors, 'errors without words about orders').not.toContain('requested');
     expect(await t.demo.bot.prices.list()).toHaveLength(1);
     expectFormClosed(await importPrices(`${header}\nrest,restore,1,80.00,${TODAY},"=Contract; 7"`));
     await waitForEphemeral(t.workspace, t.ada, 'the message that a price was added', (message) =>
@@ -129,7 +129,7 @@ describe('the price list', () => {
     await readCommandReply(t.workspace, t.alice, '/domain prices');
     const list = t.alice.ephemerals().at(-1);
     if (list === undefined) throw new Error('the price list was not shown');
-    await actAndReadReply(t.workspace, t.alice, () => t.alice.click(list, 'prices_export'));
+    await performAndReadReply(t.workspace, t.alice, () => t.alice.click(list, 'prices_export'));
     const file = sentFiles()[0]?.files?.[0];
     if (file === undefined) throw new Error('no file was sent');
     const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
@@ -155,33 +155,33 @@ describe('an order’s card', () => {
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest bistro.example 2');
     expect(textOf(order.card)).toContain('about €36.00');
     expect(textOf(order.card)).toContain('Price unknown for 1 name');
-    const text = await detailsOf(t.workspace, t.bob, order.card);
+    const text = await readDetails(t.workspace, t.bob, order.card);
     expect(text).toContain('about €36.00 for 1 of 2 names (price list of ');
     expect(text).toContain('price unknown for 1 name');
     expect(text).toContain('This is 2 times the 1-year price');
     expect(text).toContain('A premium name may cost more.');
-    expect(text, 'one note about premium names').not.toContain('Short or generic names');
+    expect(text, 'details without a second note about premium names').not.toContain('Short or generic names');
     expect(text).toContain('Source: “Contract 7”.');
     expect(text).toContain('cafe.rest · €36.00');
     expect(text).toContain('bistro.example · unknown');
-    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
+    const form = await performAndWaitForView(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
     expect(textOf(form)).toContain('*Renew 2 names for 2 years · about €36.00*');
     await t.bob.close(form);
     await t.alice.click(order.card, 'order_cancel');
     await order.waitForState('CANCELLED');
   });
 
-  it('shows a price change while the order is pending, and so does the thread on approval', async () => {
+  it('shows a price change while the order is pending, as does the thread after the approval', async () => {
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
     expect(textOf(order.card)).toContain('about €18.00');
-    expect(await detailsOf(t.workspace, t.bob, order.card)).toContain('about €18.00 (price list of ');
+    expect(await readDetails(t.workspace, t.bob, order.card)).toContain('about €18.00 (price list of ');
     await addPrice({ amount: '20.00' });
     await t.workspace.waitFor(() => (textOf(order.card).includes('about €20.00') ? true : undefined), {
       what: 'the card to show the new price',
     });
     const change = 'The price has changed from €18.00 to €20.00 since the request.';
     expect(textOf(order.card)).toContain(change);
-    await approveRequested(t.bob, Promise.resolve(order));
+    await requestAndApprove(t.bob, Promise.resolve(order));
     await order.waitForResult('SUCCEEDED');
     expect(order.replies().map(textOf).join('\n')).toContain(change);
     await addPrice({ amount: '99.00' });
@@ -190,10 +190,12 @@ describe('an order’s card', () => {
   });
 });
 
-it('imports a price list from an attached file, with errors shown at the file', async () => {
+it('a price list can be imported from an attached file, and errors are shown at the file', async () => {
   const form = await openPriceForm('prices_import');
-  const wrong = await t.ada.submit(form, { file: [t.ada.upload('prices.csv', 'zone,amount\nrest,1')] });
-  expect(wrong).toMatchObject({ outcome: 'errors', errors: { file: expect.any(String) } });
+  const invalidResult = await t.ada.submit(form, {
+    file: [t.ada.upload('prices.csv', 'zone,amount\nrest,1')],
+  });
+  expect(invalidResult).toMatchObject({ outcome: 'errors', errors: { file: expect.any(String) } });
   const unreadable = t.ada.upload('prices.csv', 'zone,amount\nrest\0');
   expect(await t.ada.submit(form, { file: [unreadable] })).toMatchObject({
     errors: {

@@ -2,12 +2,12 @@ import { SANDBOX_ACCOUNTS, setUpStory } from '@domain-steward/sandbox-service';
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
   DOMAINS,
   link,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   until,
@@ -17,12 +17,12 @@ import { type VisibleOrder, waitForOrder } from '../support/orders.ts';
 import { expectFormClosed } from '../support/people.ts';
 
 /*
- * A private order explains changes of a name to people who can see it; everyone else learns only that there is one.
- * Carol is a member without access.
+ * A private order explains changes of a name to people who can see the order. Everyone else sees only that a
+ * private order exists. Carol is a member without access.
  */
 
 const NAME = 'quiet.rest';
-const DIRECT = 'D0ALICE';
+const ALICE_DM_CHANNEL = 'D0ALICE';
 const HOUR_MS = 3_600_000;
 const NEW_HOSTS = ['ns1.newhost.example', 'ns2.newhost.example'];
 
@@ -32,21 +32,21 @@ const showName = (person: Actor) => readCommandReply(t.workspace, person, `/doma
 beforeAll(async () => {
   const { sandbox } = t.demo.dns;
   if (sandbox === undefined) throw new Error('the demo has no DNS');
-  const expires = t.service.clock.registry() + 40 * 24 * HOUR_MS;
+  const expires = t.service.clock.registryTime() + 40 * 24 * HOUR_MS;
   const nameServers = ['ns1.host.example', 'ns2.host.example'];
   t.service.state.addDomain({ name: NAME, context: 4, expires, nameServers });
   await setUpStory({ service: t.service, dns: sandbox, name: NAME });
   await readCommandReply(t.workspace, t.alice, `/domain watch ${NAME}`);
-  await lookUntil('a lookup', async () => (await showName(t.alice)).includes('No changes since'));
+  await lookUpUntil('the first lookup', async () => (await showName(t.alice)).includes('No changes since'));
 }, 60_000);
 
-/** Advances by hours, with lookups of the name. */
-async function lookUntil(what: string, holds: () => Promise<boolean>): Promise<void> {
+/** Runs due lookups and moves the clock by hours until a condition holds. */
+async function lookUpUntil(what: string, isTrue: () => Promise<boolean>): Promise<void> {
   await until(
     what,
     async () => {
       await t.demo.bot.catchUp();
-      if (await holds()) return true;
+      if (await isTrue()) return true;
       await t.demo.moveTime(HOUR_MS);
       return false;
     },
@@ -58,7 +58,7 @@ async function lookUntil(what: string, holds: () => Promise<boolean>): Promise<v
 async function requestPrivately(): Promise<VisibleOrder> {
   const line = `/domain nameservers ${NAME} ${NEW_HOSTS.join(' ')}`;
   const before = t.alice.ephemerals().length;
-  await t.alice.command(DIRECT, line);
+  await t.alice.command(ALICE_DM_CHANNEL, line);
   const draft = await t.workspace.waitFor(
     () =>
       t.alice
@@ -68,48 +68,48 @@ async function requestPrivately(): Promise<VisibleOrder> {
     { what: 'the confirmation request' },
   );
   const confirm = () => t.alice.click(draft, 'order_confirm');
-  const form = await actUntilOpened(t.workspace, t.alice, confirm);
-  return waitForOrder(t.workspace, () => t.alice.submit(form, { name: NAME }), DIRECT);
+  const form = await performAndWaitForView(t.workspace, t.alice, confirm);
+  return waitForOrder(t.workspace, () => t.alice.submit(form, { name: NAME }), ALICE_DM_CHANNEL);
 }
 
-test('a change names a private order only to people who can see it, an incident to nobody', async () => {
+test('a private order is named as a cause only to people who can see it, never in incidents', async () => {
   const order = await requestPrivately();
   await order.waitForResult('SUCCEEDED');
   t.demo.dns.sandbox?.world.delegate(NAME, NEW_HOSTS);
   t.service.registry.show(NAME, { nameServers: NEW_HOSTS });
-  await lookUntil('the change in /domain name', async () =>
+  await lookUpUntil('the change in /domain name', async () =>
     (await showName(t.alice)).includes(`by order \`${order.id}\``),
   );
   for (const person of [t.bob, t.ada]) expect(await showName(person)).toContain(`by order \`${order.id}\``);
-  const others = await showName(t.carol);
-  expect(others).toContain('by a private order');
-  expect(others).not.toContain(order.id);
+  const replyToCarol = await showName(t.carol);
+  expect(replyToCarol).toContain('by a private order');
+  expect(replyToCarol).not.toContain(order.id);
 
   t.service.registry.show(NAME, { statuses: ['active'] });
-  const incidents = () =>
+  const listIncidents = () =>
     t.workspace.messages('C0EXPIRY').filter(({ metadata }) => metadata?.event_type === 'domain_incident');
-  await lookUntil('the incident', async () => incidents().length > 0);
-  const incident = textOf(incidents()[0] ?? { blocks: [] });
+  await lookUpUntil('the incident', async () => listIncidents().length > 0);
+  const incident = textOf(listIncidents()[0] ?? { blocks: [] });
   expect(incident).toContain('1 private order');
   expect(incident).not.toContain(order.id);
   expect(incident).not.toContain('Nameservers, order');
 }, 120_000);
 
-test('a conflict with an open private order doesn’t reveal its id to others', async () => {
-  const command = () => t.alice.command(DIRECT, '/domain renew cafe.rest');
-  const order = await waitForOrder(t.workspace, command, DIRECT);
-  const again = await actAndReadReply(t.workspace, t.alice, () =>
+test('a conflict with an open private order doesn’t show its ID to others', async () => {
+  const command = () => t.alice.command(ALICE_DM_CHANNEL, '/domain renew cafe.rest');
+  const order = await waitForOrder(t.workspace, command, ALICE_DM_CHANNEL);
+  const replyToAlice = await performAndReadReply(t.workspace, t.alice, () =>
     t.alice.command(DOMAINS, '/domain renew cafe.rest'),
   );
-  expect(again).toContain(order.id);
+  expect(replyToAlice).toContain(order.id);
   await link(t.workspace, t.carol, SANDBOX_ACCOUNTS.frontdesk);
-  const others = await actAndReadReply(t.workspace, t.carol, () =>
+  const replyToCarol = await performAndReadReply(t.workspace, t.carol, () =>
     t.carol.command(DOMAINS, '/domain renew cafe.rest'),
   );
-  expect(others).toContain('A private order for this is already open');
-  expect(others).not.toContain(order.id);
+  expect(replyToCarol).toContain('A private order for this is already open');
+  expect(replyToCarol).not.toContain(order.id);
   const form = await openForm(t.workspace, t.carol, '/domain bulk renew');
-  const plan = await actAndReadReply(t.workspace, t.carol, () =>
+  const plan = await performAndReadReply(t.workspace, t.carol, () =>
     t.carol.submit(form, { rows: 'name,period\ncafe.rest,1' }),
   );
   expect(plan).not.toContain(order.id);

@@ -1,34 +1,42 @@
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { actUntilOpened, DOMAINS, openForm, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
+import {
+  DOMAINS,
+  openForm,
+  performAndWaitForView,
+  readCommandReply,
+  textOf,
+  useTestDemo,
+} from '../support/demo.ts';
 import { orderOf, waitForOrder } from '../support/orders.ts';
 import { expectFormClosed } from '../support/people.ts';
 
 /*
- * Alice requests a renewal, a redirect and a mandate in private. Carol, a member without access, tries every command,
- * button and message that shows orders or mandates, the impact of another order, and buttons with guessed ids.
+ * Alice requests a renewal, a redirect and a mandate in private. Carol, a member without access, looks for
+ * them: in every command, button and message about orders or mandates, in another order's impact, and by
+ * guessing IDs.
  */
 
 const DAY_MS = 86_400_000;
-const REMINDERS = 'C0EXPIRY';
-const DIRECT = 'D0ALICE';
-const SERVERS = ['ns1.dns.example', 'ns2.dns.example'];
+const REMINDER_CHANNEL = 'C0EXPIRY';
+const ALICE_DM_CHANNEL = 'D0ALICE';
+const NAMESERVERS = ['ns1.dns.example', 'ns2.dns.example'];
 const REASONS = ['hush-renewal', 'hush-mandate', 'hush-redirect'];
-const SUMS = ['44.44', '55.55'];
-/** With their currency, because timestamps can contain the digits alone. */
-const SHOWN_SUMS = SUMS.flatMap((sum) => [`€${sum}`, `${sum} EUR`]);
-const SOURCE = 'www.cafe.rest';
+const AMOUNTS = ['44.44', '55.55'];
+/** Includes the currency, because timestamps can contain the digits alone. */
+const FORMATTED_AMOUNTS = AMOUNTS.flatMap((sum) => [`€${sum}`, `${sum} EUR`]);
+const REDIRECT_SOURCE = 'www.cafe.rest';
 
 const t = useTestDemo({ settings: { APPROVERS: 'U0BOB' } });
 const ids = { renewal: '', redirect: '', mandate: '' };
-const hidden = () => [...Object.values(ids), ...REASONS, ...SHOWN_SUMS, SOURCE];
+const listSecrets = () => [...Object.values(ids), ...REASONS, ...FORMATTED_AMOUNTS, REDIRECT_SOURCE];
 
-async function registerAndWatch(name: string, days: number): Promise<void> {
-  const noon = new Date(t.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
-  t.service.state.addDomain({ name, context: 4, expires: noon, nameServers: [...SERVERS] });
-  t.demo.dns.sandbox?.world.serve(name, SERVERS, []);
-  t.demo.dns.sandbox?.world.delegate(name, SERVERS);
+async function registerAndWatch(name: string, daysUntilExpiry: number): Promise<void> {
+  const noon = new Date(t.service.clock.registryTime() + daysUntilExpiry * DAY_MS).setUTCHours(12, 0, 0, 0);
+  t.service.state.addDomain({ name, context: 4, expires: noon, nameServers: [...NAMESERVERS] });
+  t.demo.dns.sandbox?.world.serve(name, NAMESERVERS, []);
+  t.demo.dns.sandbox?.world.delegate(name, NAMESERVERS);
   await readCommandReply(t.workspace, t.alice, `/domain watch ${name}`);
 }
 
@@ -41,8 +49,14 @@ async function approve(id: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  const renew = { zone: 'rest', task: 'renew', period: 1, validFrom: '2020-01-01', source: 'C' } as const;
-  const price = diffPrices([], [{ ...renew, amount: { currency: 'EUR', minor: 1_800 } }]);
+  const renewalPrice = {
+    zone: 'rest',
+    task: 'renew',
+    period: 1,
+    validFrom: '2020-01-01',
+    source: 'C',
+  } as const;
+  const price = diffPrices([], [{ ...renewalPrice, amount: { currency: 'EUR', minor: 1_800 } }]);
   await t.demo.bot.prices.save(price, 'U0ADA', new Date());
   for (const [name, days] of [
     ['secret.rest', 33],
@@ -53,32 +67,41 @@ beforeAll(async () => {
     await registerAndWatch(name, days);
   const renewal = await waitForOrder(
     t.workspace,
-    () => t.alice.command(DIRECT, `/domain renew secret.rest -- ${REASONS[0]}`),
-    DIRECT,
+    () => t.alice.command(ALICE_DM_CHANNEL, `/domain renew secret.rest -- ${REASONS[0]}`),
+    ALICE_DM_CHANNEL,
   );
   ids.renewal = renewal.id;
-  const form = await openForm(t.workspace, t.alice, `/domain redirect ${SOURCE}`, DIRECT);
-  const given = { target: 'https://open.rest/menu', type: 'DOMAIN', mode: 'HTTP', reason: REASONS[2] ?? '' };
+  const form = await openForm(t.workspace, t.alice, `/domain redirect ${REDIRECT_SOURCE}`, ALICE_DM_CHANNEL);
+  const redirectValues = {
+    target: 'https://open.rest/menu',
+    type: 'DOMAIN',
+    mode: 'HTTP',
+    reason: REASONS[2] ?? '',
+  };
   const redirect = await waitForOrder(
     t.workspace,
-    async () => expectFormClosed(await t.alice.submit(form, given)),
-    DIRECT,
+    async () => expectFormClosed(await t.alice.submit(form, redirectValues)),
+    ALICE_DM_CHANNEL,
   );
   ids.redirect = redirect.id;
   await redirect.waitForResult('SUCCEEDED');
   const before = t.alice.ephemerals().length;
-  await t.alice.command(DIRECT, '/domain mandates');
-  const shown = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the mandates' });
-  const view = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(shown, 'mandate_add'));
-  const until = new Date(t.service.clock.registry() + 300 * DAY_MS).toISOString().slice(0, 10);
+  await t.alice.command(ALICE_DM_CHANNEL, '/domain mandates');
+  const mandatesReply = await t.workspace.waitFor(() => t.alice.ephemerals()[before], {
+    what: 'the mandates',
+  });
+  const view = await performAndWaitForView(t.workspace, t.alice, () =>
+    t.alice.click(mandatesReply, 'mandate_add'),
+  );
+  const until = new Date(t.service.clock.registryTime() + 300 * DAY_MS).toISOString().slice(0, 10);
   const terms = {
-    ...{ mandate_names: 'quiet.rest\nacted.rest', max_price: SUMS[0] ?? '', max_total: SUMS[1] ?? '' },
+    ...{ mandate_names: 'quiet.rest\nacted.rest', max_price: AMOUNTS[0] ?? '', max_total: AMOUNTS[1] ?? '' },
     ...{ span: 'year', until, notice: '10', account: 'mine', reason: REASONS[1] ?? '' },
   };
   const mandate = await waitForOrder(
     t.workspace,
     async () => expectFormClosed(await t.alice.submit(view, terms)),
-    DIRECT,
+    ALICE_DM_CHANNEL,
   );
   ids.mandate = mandate.id;
   await approve(mandate.id);
@@ -88,8 +111,8 @@ beforeAll(async () => {
 const renderMessage = ({ text, blocks }: Pick<Message, 'text' | 'blocks'>) => JSON.stringify([text, blocks]);
 
 /** Everything that a person can read: public channels, replies, forms, Home and files. */
-async function readAllVisible(person: Actor, direct: string): Promise<string> {
-  const messages = [DOMAINS, REMINDERS, direct].flatMap((channel) => t.workspace.messages(channel));
+async function readAllVisible(person: Actor, dmChannel: string): Promise<string> {
+  const messages = [DOMAINS, REMINDER_CHANNEL, dmChannel].flatMap((channel) => t.workspace.messages(channel));
   const files = messages.flatMap((message) => message.files ?? []);
   const texts = await Promise.all(
     files.map(async (file) => (await fetch(new URL(file.url_private_download, t.workspace.url))).text()),
@@ -104,16 +127,16 @@ async function readAllVisible(person: Actor, direct: string): Promise<string> {
 }
 
 async function expectHidden(what: string): Promise<void> {
-  const seen = await readAllVisible(t.carol, 'D0CAROL');
-  const found = hidden().filter((text) => seen.includes(text));
-  const where = found.map((text) =>
-    seen.slice(Math.max(0, seen.indexOf(text) - 200), seen.indexOf(text) + 60),
+  const visibleText = await readAllVisible(t.carol, 'D0CAROL');
+  const found = listSecrets().filter((text) => visibleText.includes(text));
+  const excerpts = found.map((text) =>
+    visibleText.slice(Math.max(0, visibleText.indexOf(text) - 200), visibleText.indexOf(text) + 60),
   );
-  expect(where, what).toEqual([]);
+  expect(excerpts, what).toEqual([]);
 }
 
-/** Commands with lists, and the private order that approvers and admins see there. */
-const LISTS: readonly (readonly [line: () => string, shows: keyof typeof ids | undefined])[] = [
+/** Commands that show lists or names, and the private order that only approvers and admins see there. */
+const LIST_COMMANDS: readonly (readonly [line: () => string, shows: keyof typeof ids | undefined])[] = [
   [() => 'orders', 'renewal'],
   [() => 'orders pending', 'renewal'],
   [() => 'orders secret.rest', 'renewal'],
@@ -132,10 +155,10 @@ const LISTS: readonly (readonly [line: () => string, shows: keyof typeof ids | u
   [() => 'rules secret.rest', undefined],
 ];
 
-/** Commands that take an id and repeat it in their reply. */
-const OF_ONE = ['order', 'receipt'] as const;
+/** Commands that take an ID and repeat it in their reply. */
+const ORDER_COMMANDS = ['order', 'receipt'] as const;
 
-const BUTTONS = [
+const BUTTON_ACTIONS = [
   ...[
     'order_look',
     'order_look_next',
@@ -150,16 +173,16 @@ const BUTTONS = [
   ...['order_resolve_failed', 'mandate_add', 'mandate_end'],
 ];
 
-/** Posts a message whose buttons have a guessed id. */
-async function forge(value: string): Promise<Message> {
+/** Posts a message whose buttons have a guessed ID. */
+async function postForgedMessage(value: string): Promise<Message> {
   const button = (action_id: string) => ({
     ...{ type: 'button', action_id, value },
     text: { type: 'plain_text', text: 'Try' },
   });
-  const chunks = [BUTTONS.slice(0, 11), BUTTONS.slice(11)];
-  const blocks = chunks.map((some, n) => ({
+  const actionGroups = [BUTTON_ACTIONS.slice(0, 11), BUTTON_ACTIONS.slice(11)];
+  const blocks = actionGroups.map((actions, n) => ({
     ...{ type: 'actions', block_id: `forged${n}` },
-    elements: some.map(button),
+    elements: actions.map(button),
   }));
   const response = await fetch(`${t.workspace.apiUrl}chat.postMessage`, {
     method: 'POST',
@@ -168,13 +191,13 @@ async function forge(value: string): Promise<Message> {
   });
   const { ok, ts } = (await response.json()) as { ok: boolean; ts: string };
   expect(ok).toBe(true);
-  const found = t.workspace.messages('D0CAROL').find((message) => message.ts === ts);
-  if (found === undefined) throw new Error('the forged message was not posted');
-  return found;
+  const forgedMessage = t.workspace.messages('D0CAROL').find((message) => message.ts === ts);
+  if (forgedMessage === undefined) throw new Error('the forged message was not posted');
+  return forgedMessage;
 }
 
 describe('a private order or mandate', () => {
-  test.each(LISTS.map(([line, shows]) => [line(), shows] as const))(
+  test.each(LIST_COMMANDS.map(([line, shows]) => [line(), shows] as const))(
     'is hidden in %s',
     async (line, shows) => {
       await readCommandReply(t.workspace, t.carol, `/domain ${line}`);
@@ -185,28 +208,30 @@ describe('a private order or mandate', () => {
     },
   );
 
-  test.each(OF_ONE)('is hidden by /domain %s with its id', async (command) => {
+  test.each(ORDER_COMMANDS)('is hidden by /domain %s with its ID', async (command) => {
     for (const id of Object.values(ids)) {
       const reply = await readCommandReply(t.workspace, t.carol, `/domain ${command} ${id}`);
-      const known = hidden().filter((text) => text !== id && reply.includes(text));
-      expect([reply.split('\n').length < 4, known]).toEqual([true, []]);
+      const leakedTexts = listSecrets().filter((text) => text !== id && reply.includes(text));
+      expect([reply.split('\n').length < 4, leakedTexts]).toEqual([true, []]);
       expect(reply).toContain('Order');
       if (command === 'order')
         expect(await readCommandReply(t.workspace, t.ada, `/domain ${command} ${id}`)).not.toContain('Order');
     }
   });
 
-  test('is hidden on Home, in the digest and in the mandate’s messages', async () => {
+  test('is hidden in Home, in the digest and in the mandate’s messages', async () => {
     await t.carol.openHome();
     await t.workspace.waitFor(() => t.carol.homeView(), { what: 'Carol’s Home tab' });
     await t.demo.moveTime(3 * DAY_MS);
     const findReminder = (text: string) => () =>
-      t.workspace.messages(REMINDERS).find((message) => textOf(message).includes(text));
+      t.workspace.messages(REMINDER_CHANNEL).find((message) => textOf(message).includes(text));
     await t.workspace.waitFor(findReminder('*secret.rest*'), { what: 'the digest' });
     await t.workspace.waitFor(findReminder('Mandates will renew'), { what: 'the mandate’s daily message' });
-    const seen = await readAllVisible(t.carol, 'nowhere');
-    for (const text of [ids.mandate, ids.redirect, ...REASONS, ...SHOWN_SUMS])
-      expect(seen.split('\n').filter((line) => line.includes(text) && !line.includes('Order'))).toEqual([]);
+    const visibleText = await readAllVisible(t.carol, 'nowhere');
+    for (const text of [ids.mandate, ids.redirect, ...REASONS, ...FORMATTED_AMOUNTS])
+      expect(
+        visibleText.split('\n').filter((line) => line.includes(text) && !line.includes('Order')),
+      ).toEqual([]);
   }, 60_000);
 
   test('is hidden in the impact of another order', async () => {
@@ -215,19 +240,23 @@ describe('a private order or mandate', () => {
     await command();
     const draft = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the request' });
     expect(textOf(draft)).toContain('1 redirect of a private order');
-    const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+    const form = await performAndWaitForView(t.workspace, t.alice, () =>
+      t.alice.click(draft, 'order_confirm'),
+    );
     const order = await waitForOrder(t.workspace, () => t.alice.submit(form, { name: 'open.rest' }));
-    const details = await actUntilOpened(t.workspace, t.carol, () => t.carol.click(order.card, 'order_look'));
-    for (const text of [textOf(order.card), textOf(details)]) expect(text).not.toContain(SOURCE);
+    const details = await performAndWaitForView(t.workspace, t.carol, () =>
+      t.carol.click(order.card, 'order_look'),
+    );
+    for (const text of [textOf(order.card), textOf(details)]) expect(text).not.toContain(REDIRECT_SOURCE);
   }, 30_000);
 
   test.each(Object.keys(ids) as (keyof typeof ids)[])(
-    'is hidden from a forged button with its id: %s',
-    async (which) => {
-      const id = ids[which];
-      const others = hidden().filter((text) => text !== id);
-      const message = await forge(id);
-      for (const action of BUTTONS) {
+    'is hidden in the replies to forged buttons with its ID: %s',
+    async (kind) => {
+      const id = ids[kind];
+      const otherSecrets = listSecrets().filter((text) => text !== id);
+      const message = await postForgedMessage(id);
+      for (const action of BUTTON_ACTIONS) {
         const [replies, views] = [t.carol.ephemerals().length, t.carol.openedViews().length];
         await t.carol.click(message, action);
         await t.workspace.waitFor(
@@ -236,9 +265,9 @@ describe('a private order or mandate', () => {
         );
         const answers = t.carol.ephemerals().slice(replies).map(renderMessage);
         const opened = t.carol.openedViews().map((view) => JSON.stringify(view.blocks));
-        const seen = [...answers, ...opened].join('\n');
+        const visibleText = [...answers, ...opened].join('\n');
         expect(
-          others.filter((text) => seen.includes(text)),
+          otherSecrets.filter((text) => visibleText.includes(text)),
           action,
         ).toEqual([]);
         for (const view of t.carol.openedViews()) t.carol.close(view);

@@ -3,11 +3,11 @@ import type { Actor } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
   DOMAINS,
   link,
+  performAndReadReply,
+  performAndWaitForView,
   textOf,
   until,
   useTestDemo,
@@ -35,12 +35,12 @@ async function saveSettings(entries: Readonly<Record<string, string>>): Promise<
   }
 }
 
-/** Requests in a channel without the bot: the card is in the requester's direct message. */
-function requestIn(channel: string, text: string): Promise<VisibleOrder> {
+/** Requests an order in a channel without the bot. The card is a direct message to the requester. */
+function requestInChannelWithoutBot(channel: string, text: string): Promise<VisibleOrder> {
   return waitForOrder(t.workspace, () => t.alice.command(channel, text), 'D0ALICE');
 }
 
-const GENERAL = 'C0GENERAL';
+const GENERAL_CHANNEL = 'C0GENERAL';
 
 function waitForCopy(order: VisibleOrder, channel: string): Promise<VisibleOrder> {
   const copy = new VisibleOrder(t.workspace, order.id, channel);
@@ -55,7 +55,8 @@ async function countMessagesIn(order: VisibleOrder, channel: string): Promise<nu
   return new VisibleOrder(t.workspace, order.id, channel).messages().length;
 }
 
-const replyAfter = (person: Actor, act: () => Promise<unknown>) => actAndReadReply(t.workspace, person, act);
+const readReplyTo = (person: Actor, act: () => Promise<unknown>) =>
+  performAndReadReply(t.workspace, person, act);
 
 describe('an approval with a comment', () => {
   test('counts like an approval and is posted in the thread', async () => {
@@ -68,10 +69,10 @@ describe('an approval with a comment', () => {
       'order_ask',
       'order_cancel',
     ]);
-    expect(await replyAfter(t.alice, () => t.alice.click(order.card, 'order_approve_comment'))).toMatch(
+    expect(await readReplyTo(t.alice, () => t.alice.click(order.card, 'order_approve_comment'))).toMatch(
       /someone else|an approver has to/,
     );
-    const form = await actUntilOpened(t.workspace, t.bob, () =>
+    const form = await performAndWaitForView(t.workspace, t.bob, () =>
       t.bob.click(order.card, 'order_approve_comment'),
     );
     expect(form.callback_id).toBe('approve');
@@ -81,7 +82,7 @@ describe('an approval with a comment', () => {
     const replies = order.replies().map(textOf);
     expect(replies.filter((text) => /<@U0BOB> approved: “The .*client.* pays”/.test(text))).toHaveLength(1);
     expect(
-      await replyAfter(t.alice, () => t.alice.command(order.channel, `/domain order ${order.id}`)),
+      await readReplyTo(t.alice, () => t.alice.command(order.channel, `/domain order ${order.id}`)),
     ).toMatch(/approved by <@U0BOB> “The .*client.* pays”/);
   });
 });
@@ -91,7 +92,7 @@ describe('asking the requester', () => {
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew chef.rest');
     const before = await database.prisma.order.findUniqueOrThrow({ where: { id: order.id } });
     await t.demo.moveTime(60_000);
-    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_ask'));
+    const form = await performAndWaitForView(t.workspace, t.bob, () => t.bob.click(order.card, 'order_ask'));
     expect(form.callback_id).toBe('ask_back');
     expect(textOf(form)).toContain('*Renew chef.rest for 1 year*');
     expect(await t.bob.submit(form, { question: 'Who pays for <this>?' })).toEqual({ outcome: 'closed' });
@@ -110,7 +111,7 @@ describe('asking the requester', () => {
       expect(Number(after[deadline]) - Number(before[deadline]), deadline).toBeGreaterThanOrEqual(60_000);
     }
     expect(
-      await replyAfter(t.alice, () => t.alice.command(order.channel, `/domain order ${order.id}`)),
+      await readReplyTo(t.alice, () => t.alice.command(order.channel, `/domain order ${order.id}`)),
     ).toMatch(/question asked by <@U0BOB> “Who pays for &lt;this&gt;\?”/);
     await t.bob.click(order.card, 'order_approve');
     await order.waitForResult('SUCCEEDED');
@@ -122,41 +123,46 @@ describe('asking the requester', () => {
 
 describe('the approval channel', () => {
   test('gets a copy of every card, and both are updated together', async () => {
-    await saveSettings({ approval_channel: GENERAL });
+    await saveSettings({ approval_channel: GENERAL_CHANNEL });
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew curry.rest');
-    const copy = await waitForCopy(order, GENERAL);
+    const copy = await waitForCopy(order, GENERAL_CHANNEL);
     expect(textOf(copy.card)).toBe(textOf(order.card));
     expect(buttonsOf(copy.card)).toEqual(buttonsOf(order.card));
     await t.bob.click(copy.card, 'order_approve');
     await order.waitForResult('SUCCEEDED');
     await copy.waitForState('SUCCEEDED');
     expect(buttonsOf(copy.card)).toEqual(['order_look', 'order_receipt']);
-    expect(await countMessagesIn(order, GENERAL), 'messages in the approval channel').toBe(1);
+    expect(await countMessagesIn(order, GENERAL_CHANNEL), 'messages in the approval channel').toBe(1);
     expect(await countMessagesIn(order, 'D0BOB'), 'direct messages').toBe(0);
   });
 
-  test('can have a duplicate card after a lost response, which a click updates', async () => {
-    await saveSettings({ approval_channel: GENERAL });
-    t.workspace.faults.set({ method: 'chat.postMessage', channel: GENERAL, kind: 'lost_answer', times: 1 });
+  test('can get a duplicate card if Slack’s response is lost, which a click updates', async () => {
+    await saveSettings({ approval_channel: GENERAL_CHANNEL });
+    t.workspace.faults.set({
+      method: 'chat.postMessage',
+      channel: GENERAL_CHANNEL,
+      kind: 'lost_answer',
+      times: 1,
+    });
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew curry.rest');
-    const copies = await waitForCopy(order, GENERAL);
+    const copies = await waitForCopy(order, GENERAL_CHANNEL);
     await until('the card is posted again', async () => {
       await t.demo.moveTime(2_000);
       return copies.messages().length === 2;
     });
-    const lost = copies.card;
+    const duplicate = copies.card;
     await t.alice.click(order.card, 'order_cancel');
     const states = () => copies.messages().map((message) => orderOf(message)?.state);
     await until('the recorded copy is updated', () => states().includes('CANCELLED'));
     expect(states()).toEqual(['PENDING', 'CANCELLED']);
-    await t.bob.click(lost, 'order_approve');
+    await t.bob.click(duplicate, 'order_approve');
     await until('both copies are updated', () => states().every((state) => state === 'CANCELLED'));
     expect(copies.messages().flatMap(buttonsOf)).not.toContain('order_approve');
-    expect(await countMessagesIn(order, GENERAL), 'messages in the approval channel').toBe(2);
+    expect(await countMessagesIn(order, GENERAL_CHANNEL), 'messages in the approval channel').toBe(2);
     for (const view of t.bob.openedViews()) await t.bob.close(view);
   });
 
-  test('is reported to admins if the bot can’t post there, and approvers get direct messages', async () => {
+  test('is reported to admins if the bot can’t post in it, and approvers get direct messages', async () => {
     await saveSettings({ approval_channel: 'C0NOBOT' });
     const first = await requestByCommand(t.workspace, t.alice, '/domain renew espresso.rest');
     const second = await requestByCommand(t.workspace, t.alice, '/domain renew fondue.rest');
@@ -166,17 +172,17 @@ describe('the approval channel', () => {
       }
       expect(await countMessagesIn(order, 'D0ALICE'), 'direct messages to the requester').toBe(0);
     }
-    const alarms = () =>
+    const listAlerts = () =>
       t.workspace
         .messages('D0ADA')
         .filter((message) => textOf(message).includes('I can’t post in <#C0NOBOT>'));
-    await t.workspace.waitFor(alarms, { what: 'the alert to the admins' });
+    await t.workspace.waitFor(listAlerts, { what: 'the alert to the admins' });
     const copy = await waitForCopy(first, 'D0CAROL');
     await t.carol.click(copy.card, 'order_approve');
     await first.waitForResult('SUCCEEDED');
     await copy.waitForState('SUCCEEDED');
     await (await waitForCopy(first, 'D0BOB')).waitForState('SUCCEEDED');
-    expect(alarms()).toHaveLength(1);
+    expect(listAlerts()).toHaveLength(1);
     await t.alice.click(second.card, 'order_cancel');
     await second.waitForResult('CANCELLED');
   });
@@ -184,23 +190,25 @@ describe('the approval channel', () => {
 
 describe('when the bot can’t post where the request was made', () => {
   test('each approver gets the card by direct message', async () => {
-    const order = await requestIn('C0NOBOT', '/domain renew gelato.rest');
+    const order = await requestInChannelWithoutBot('C0NOBOT', '/domain renew gelato.rest');
     expect(textOf(order.card)).toContain('I’ll notify the approvers');
-    const bobs = await waitForCopy(order, 'D0BOB');
+    const copyForBob = await waitForCopy(order, 'D0BOB');
     await waitForCopy(order, 'D0CAROL');
-    expect(textOf(bobs.card)).not.toContain('Invite me');
-    await t.bob.click(bobs.card, 'order_approve');
+    expect(textOf(copyForBob.card)).not.toContain('Invite me');
+    await t.bob.click(copyForBob.card, 'order_approve');
     await order.waitForResult('SUCCEEDED');
-    await bobs.waitForState('SUCCEEDED');
+    await copyForBob.waitForState('SUCCEEDED');
   });
 
   test('the approval channel gets the card and its reminder', async () => {
-    await saveSettings({ approval_channel: GENERAL, approval_remind_after: '1s' });
-    const order = await requestIn('C0NOBOT', '/domain renew harvest.rest');
-    const copy = await waitForCopy(order, GENERAL);
-    const nudge = await t.workspace.waitFor(() => copy.replies()[0], { what: 'the reminder in the channel' });
-    expect(textOf(nudge)).toContain('still waiting for your approval');
-    expect(nudge.thread_ts).toBe(copy.card.ts);
+    await saveSettings({ approval_channel: GENERAL_CHANNEL, approval_remind_after: '1s' });
+    const order = await requestInChannelWithoutBot('C0NOBOT', '/domain renew harvest.rest');
+    const copy = await waitForCopy(order, GENERAL_CHANNEL);
+    const reminder = await t.workspace.waitFor(() => copy.replies()[0], {
+      what: 'the reminder in the channel',
+    });
+    expect(textOf(reminder)).toContain('still waiting for your approval');
+    expect(reminder.thread_ts).toBe(copy.card.ts);
     expect(await countMessagesIn(order, 'D0BOB')).toBe(0);
     await t.bob.click(copy.card, 'order_approve');
     await order.waitForResult('SUCCEEDED');
@@ -210,62 +218,65 @@ describe('when the bot can’t post where the request was made', () => {
 describe('an order requested in a direct message with the bot', () => {
   const requestPrivately = (text: string) => requestByCommand(t.workspace, t.alice, text, 'D0ALICE');
 
-  /** The commands that show an order to a person. */
-  async function commandsShowing(
+  /** Tries commands as a person. @returns those whose replies have the order */
+  async function listCommandsShowing(
     person: Actor,
     order: VisibleOrder,
     name: string,
   ): Promise<readonly string[]> {
     const commands = ['orders', 'orders pending', `orders ${name}`, `order ${order.id}`, `name ${name}`];
-    const shown: string[] = [];
+    const commandsWithOrder: string[] = [];
     for (const command of commands) {
-      const answer = await replyAfter(person, () => person.command('C0GENERAL', `/domain ${command}`));
-      if (answer.includes(order.id) && !answer.includes('doesn’t exist')) shown.push(command);
+      const answer = await readReplyTo(person, () => person.command('C0GENERAL', `/domain ${command}`));
+      if (answer.includes(order.id) && !answer.includes('doesn’t exist')) commandsWithOrder.push(command);
     }
-    return shown;
+    return commandsWithOrder;
   }
 
   test('is shown only there and to the approvers, not in a channel', async () => {
-    await saveSettings({ approval_channel: GENERAL });
+    await saveSettings({ approval_channel: GENERAL_CHANNEL });
     const order = await requestPrivately('/domain renew juice.rest');
     expect(textOf(order.card)).toContain(' · private');
     const copies = await Promise.all(['D0BOB', 'D0CAROL'].map((channel) => waitForCopy(order, channel)));
-    expect(await countMessagesIn(order, GENERAL)).toBe(0);
+    expect(await countMessagesIn(order, GENERAL_CHANNEL)).toBe(0);
     expect(await countMessagesIn(order, DOMAINS)).toBe(0);
     for (const copy of copies) expect(buttonsOf(copy.card)).toContain('order_approve');
     await t.bob.click(copies[0]?.card ?? order.card, 'order_approve');
     await order.waitForResult('SUCCEEDED');
     for (const copy of copies) await copy.waitForState('SUCCEEDED');
-    expect(await countMessagesIn(order, GENERAL)).toBe(0);
+    expect(await countMessagesIn(order, GENERAL_CHANNEL)).toBe(0);
   });
 
   test('is visible only to its requester, approvers and admins', async () => {
     await saveSettings({ approvers: 'U0BOB' });
     const order = await requestPrivately('/domain renew kitchen.rest');
-    const everywhere = [
+    const allCommands = [
       'orders',
       'orders pending',
       'orders kitchen.rest',
       `order ${order.id}`,
       'name kitchen.rest',
     ];
-    expect(await commandsShowing(t.carol, order, 'kitchen.rest'), 'someone else').toEqual([]);
+    expect(
+      await listCommandsShowing(t.carol, order, 'kitchen.rest'),
+      'commands that show the order to others',
+    ).toEqual([]);
     for (const person of [t.alice, t.bob, t.ada]) {
-      expect(await commandsShowing(person, order, 'kitchen.rest')).toEqual(everywhere);
+      expect(await listCommandsShowing(person, order, 'kitchen.rest')).toEqual(allCommands);
     }
     await link(t.workspace, t.carol, SANDBOX_ACCOUNTS.frontdesk);
-    const refused = await replyAfter(t.carol, () => t.carol.command(DOMAINS, '/domain renew kitchen.rest'));
-    expect(refused).toContain('A private order for this is already open');
-    expect(refused).not.toContain('U0ALICE');
+    const refusal = await readReplyTo(t.carol, () => t.carol.command(DOMAINS, '/domain renew kitchen.rest'));
+    expect(refusal).toContain('A private order for this is already open');
+    expect(refusal).not.toContain('U0ALICE');
     await t.alice.click(order.card, 'order_cancel');
     await order.waitForResult('CANCELLED');
-    expect(await commandsShowing(t.carol, order, 'kitchen.rest'), 'after it was canceled').toEqual([]);
+    expect(await listCommandsShowing(t.carol, order, 'kitchen.rest'), 'after the cancellation').toEqual([]);
   });
 
-  test('can be asked about by approvers, who get the answer in a direct message', async () => {
+  test('has approvers’ questions in its thread, which ask for the answer in a direct message', async () => {
     const order = await requestPrivately('/domain renew ladle.rest');
     const copy = await waitForCopy(order, 'D0BOB');
-    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(copy.card, 'order_ask'));
+    const form = await performAndWaitForView(t.workspace, t.bob, () => t.bob.click(copy.card, 'order_ask'));
     await t.bob.submit(form, { question: 'Which client?' });
     const question = await t.workspace.waitFor(
       () => order.replies().find((reply) => textOf(reply).includes('Which client?')),

@@ -1,41 +1,42 @@
 import type { Actor, Workspace } from '@domain-steward/slack-workspace';
 import { describe, expect, test } from 'vitest';
 import {
-  actAndReadReply,
   DOMAINS,
   deliverSigned,
   getClickedAction,
   openForm,
+  performAndReadReply,
   textOf,
   until,
   useTestDemo,
 } from '../support/demo.ts';
 import {
-  approveRequested,
   orderOf,
+  requestAndApprove,
   requestByCommand,
   requestsOf,
   type VisibleOrder,
   waitForOrder,
 } from '../support/orders.ts';
 
-/* Deliveries that arrive several times or concurrently, and signed ones that Slack would never send. */
+/* Deliveries that arrive several times or at once, and correctly signed ones that Slack would never send. */
 
 type Delivery = Workspace['deliveries'][number];
 
 const t = useTestDemo();
 
-const replyAfter = (person: Actor, act: () => Promise<unknown>) => actAndReadReply(t.workspace, person, act);
+const readReplyTo = (person: Actor, act: () => Promise<unknown>) =>
+  performAndReadReply(t.workspace, person, act);
 
 /** The newest matching delivery. */
-function findDelivery(what: string, fits: (payload: Delivery['payload']) => boolean): Delivery {
-  const found = t.workspace.deliveries.findLast(({ payload }) => fits(payload));
+function findDelivery(what: string, matches: (payload: Delivery['payload']) => boolean): Delivery {
+  const found = t.workspace.deliveries.findLast(({ payload }) => matches(payload));
   if (found === undefined) throw new Error(`${what} was not delivered`);
   return found;
 }
 
-/** Ids of the orders for a name that have a card. */
-function ordersFor(name: string): Set<string> {
+/** The IDs of the orders for a name that have a card. */
+function listOrderIdsFor(name: string): Set<string> {
   return new Set(
     t.workspace.messages(DOMAINS).flatMap((message) => {
       const order = orderOf(message);
@@ -60,13 +61,13 @@ describe('a redelivery of', () => {
     await t.alice.click(order.card, 'order_cancel');
     await order.waitForResult('CANCELLED');
     await t.workspace.redeliver(command);
-    // The redelivery has been handled when the next command gets a reply.
-    await replyAfter(t.alice, () => t.alice.command(DOMAINS, '/domain orders soup.rest'));
-    expect(ordersFor('soup.rest')).toEqual(new Set([order.id]));
+    // When the next command gets a reply, the redelivery has been handled.
+    await readReplyTo(t.alice, () => t.alice.command(DOMAINS, '/domain orders soup.rest'));
+    expect(listOrderIdsFor('soup.rest')).toEqual(new Set([order.id]));
     expect(order.state).toBe('CANCELLED');
   });
 
-  test('a form makes no second order', async () => {
+  test('a submitted form makes no second order', async () => {
     const view = await openForm(t.workspace, t.alice, '/domain renew');
     const order = await waitForOrder(t.workspace, () =>
       t.alice.submit(view, { names: 'sushi.rest', period: '1' }),
@@ -76,12 +77,12 @@ describe('a redelivery of', () => {
     await t.alice.click(order.card, 'order_cancel');
     await order.waitForResult('CANCELLED');
     await t.workspace.redeliver(form);
-    await replyAfter(t.alice, () => t.alice.command(DOMAINS, '/domain orders sushi.rest'));
-    expect(ordersFor('sushi.rest')).toEqual(new Set([order.id]));
+    await readReplyTo(t.alice, () => t.alice.command(DOMAINS, '/domain orders sushi.rest'));
+    expect(listOrderIdsFor('sushi.rest')).toEqual(new Set([order.id]));
   });
 
   test('a click on Approve makes no second request', async () => {
-    const order = await approveRequested(
+    const order = await requestAndApprove(
       t.bob,
       requestByCommand(t.workspace, t.alice, '/domain renew tapas.rest'),
     );
@@ -98,12 +99,12 @@ describe('a redelivery of', () => {
 });
 
 describe('unexpected but correctly signed deliveries', () => {
-  const json = 'application/json';
-  const form = 'application/x-www-form-urlencoded';
-  const interactive = (payload: unknown) => `payload=${encodeURIComponent(JSON.stringify(payload))}`;
+  const JSON_TYPE = 'application/json';
+  const FORM_TYPE = 'application/x-www-form-urlencoded';
+  const encodeInteraction = (payload: unknown) => `payload=${encodeURIComponent(JSON.stringify(payload))}`;
   const user = { id: 'U0BOB', team_id: 'T0STEWARD' };
-  const click = (value: unknown) =>
-    interactive({
+  const encodeApproveClick = (value: unknown) =>
+    encodeInteraction({
       type: 'block_actions',
       user,
       team: { id: 'T0STEWARD' },
@@ -112,39 +113,39 @@ describe('unexpected but correctly signed deliveries', () => {
       actions: [{ type: 'button', action_id: 'order_approve', block_id: 'b', action_ts: '1', value }],
     });
 
-  const bodies: readonly [what: string, status: number, contentType: string, body: string][] = [
-    ['nothing at all', 400, json, ''],
-    ['half of JSON', 400, json, '{"type":"event_cal'],
-    ['a list', 400, json, '[]'],
-    ['null', 400, json, 'null'],
-    ['an event without an event', 404, json, '{"type":"event_callback"}'],
-    ['an unknown event', 200, json, '{"type":"event_callback","event":{"type":"moon_landing"}}'],
-    ['a payload that is no JSON', 400, form, 'payload=%7Bnot'],
-    ['a payload of null', 400, form, 'payload=null'],
-    ['a command without its fields', 200, form, 'command=%2Fdomain'],
-    ['another command', 404, form, 'command=%2Fother&team_id=T0STEWARD&text=x&user_id=U0BOB'],
-    ['a click on nothing', 404, form, interactive({ type: 'block_actions', user, actions: [] })],
+  const unexpectedBodies: readonly [what: string, status: number, contentType: string, body: string][] = [
+    ['nothing at all', 400, JSON_TYPE, ''],
+    ['half of JSON', 400, JSON_TYPE, '{"type":"event_cal'],
+    ['a list', 400, JSON_TYPE, '[]'],
+    ['null', 400, JSON_TYPE, 'null'],
+    ['an event without an event', 404, JSON_TYPE, '{"type":"event_callback"}'],
+    ['an unknown event', 200, JSON_TYPE, '{"type":"event_callback","event":{"type":"moon_landing"}}'],
+    ['a payload that is no JSON', 400, FORM_TYPE, 'payload=%7Bnot'],
+    ['a payload of null', 400, FORM_TYPE, 'payload=null'],
+    ['a command without its fields', 200, FORM_TYPE, 'command=%2Fdomain'],
+    ['another command', 404, FORM_TYPE, 'command=%2Fother&team_id=T0STEWARD&text=x&user_id=U0BOB'],
+    ['a click on nothing', 404, FORM_TYPE, encodeInteraction({ type: 'block_actions', user, actions: [] })],
     [
       'a click by nobody',
       500,
-      form,
-      interactive({ type: 'block_actions', actions: [{ action_id: 'order_approve' }] }),
+      FORM_TYPE,
+      encodeInteraction({ type: 'block_actions', actions: [{ action_id: 'order_approve' }] }),
     ],
-    ['a click on an order that is not there', 200, form, click('nosuchorder0')],
-    ['a click with a NUL in its value', 200, form, click('a\u0000b')],
-    ['a click with a very long value', 200, form, click('x'.repeat(100_000))],
-    ['a click whose value is a number', 200, form, click(7)],
+    ['a click on an order that is not there', 200, FORM_TYPE, encodeApproveClick('nosuchorder0')],
+    ['a click with a NUL in its value', 200, FORM_TYPE, encodeApproveClick('a\u0000b')],
+    ['a click with a very long value', 200, FORM_TYPE, encodeApproveClick('x'.repeat(100_000))],
+    ['a click whose value is a number', 200, FORM_TYPE, encodeApproveClick(7)],
     [
       'an unknown form',
       200,
-      form,
-      interactive({ type: 'view_submission', user, view: { id: 'V', callback_id: 'x' } }),
+      FORM_TYPE,
+      encodeInteraction({ type: 'view_submission', user, view: { id: 'V', callback_id: 'x' } }),
     ],
     [
       'a form whose origin was changed',
       200,
-      form,
-      interactive({
+      FORM_TYPE,
+      encodeInteraction({
         type: 'view_submission',
         user,
         view: { id: 'V1', callback_id: 'renew', private_metadata: '{"channelId":7}', state: { values: {} } },
@@ -153,8 +154,8 @@ describe('unexpected but correctly signed deliveries', () => {
     [
       'a form with other fields',
       200,
-      form,
-      interactive({
+      FORM_TYPE,
+      encodeInteraction({
         type: 'view_submission',
         user,
         view: {
@@ -165,21 +166,25 @@ describe('unexpected but correctly signed deliveries', () => {
         },
       }),
     ],
-    ['two megabytes', 413, form, `command=%2Fdomain&text=${'x'.repeat(2_000_000)}`],
+    ['two megabytes', 413, FORM_TYPE, `command=%2Fdomain&text=${'x'.repeat(2_000_000)}`],
     ['a text in another type', 400, 'text/plain', 'hello'],
   ];
 
   test('get the expected status and have no effect', async () => {
-    const sent = () => t.service.requests.filter((request) => request.interface === 'json').length;
-    const before = sent();
+    const countJsonRequests = () =>
+      t.service.requests.filter((request) => request.interface === 'json').length;
+    const before = countJsonRequests();
     const answers = await Promise.all(
       // Bolt answers deliveries without a listener after 3 s, so all are sent together.
-      bodies.map(async ([what, , contentType, body]) => [what, await deliverSigned(t, contentType, body)]),
+      unexpectedBodies.map(async ([what, , contentType, body]) => [
+        what,
+        await deliverSigned(t, contentType, body),
+      ]),
     );
-    expect(answers).toEqual(bodies.map(([what, status]) => [what, status]));
-    expect(await replyAfter(t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).toContain(
+    expect(answers).toEqual(unexpectedBodies.map(([what, status]) => [what, status]));
+    expect(await readReplyTo(t.alice, () => t.alice.command(DOMAINS, '/domain whoami'))).toContain(
       'alice in context 4',
     );
-    expect(sent(), 'requests to the service').toBe(before);
+    expect(countJsonRequests(), 'requests to the service').toBe(before);
   });
 });

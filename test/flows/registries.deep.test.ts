@@ -4,38 +4,39 @@ import { buttonsOf, readCommandReply, textOf, until, useTestDemo } from '../supp
 import { requestByCommand } from '../support/orders.ts';
 
 /*
- * Quirks of real registries: dates without a time zone, no dates, reserved registrar ids, their own names for locks,
- * missing records.
+ * Quirks of real registries: dates without a time zone, no dates, reserved registrar IDs, non-standard lock
+ * statuses and missing records.
  */
 
 const t = useTestDemo();
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-const ALERTS = 'C0EXPIRY';
+const ALERT_CHANNEL = 'C0EXPIRY';
 
 const send = (line: string) => readCommandReply(t.workspace, t.alice, `/domain ${line}`);
-const buttons = () => buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] });
+const readLastButtons = () => buttonsOf(t.alice.ephemerals().at(-1) ?? { blocks: [] });
 const setRecord = (name: string, members: Readonly<Record<string, unknown>>) =>
   t.service.registry.show(name, { record: members });
-const expiration = (eventDate: string) => ({ eventAction: 'expiration', eventDate });
-const registrar = (name: string) => ({ registrar: { ianaId: '9999', name } });
-const incidents = (name: string): Message[] =>
+const createExpirationEvent = (eventDate: string) => ({ eventAction: 'expiration', eventDate });
+const createRegistrar = (name: string) => ({ registrar: { ianaId: '9999', name } });
+const listIncidents = (name: string): Message[] =>
   t.workspace
-    .messages(ALERTS)
+    .messages(ALERT_CHANNEL)
     .filter(
       ({ metadata }) => metadata?.event_type === 'domain_incident' && metadata.event_payload['name'] === name,
     );
-const kinds = (name: string) => incidents(name).map(({ metadata }) => metadata?.event_payload['kinds']);
+const listIncidentKinds = (name: string) =>
+  listIncidents(name).map(({ metadata }) => metadata?.event_payload['kinds']);
 
-const digests = (): string[] => t.workspace.messages(ALERTS).map((message) => textOf(message));
+const listChannelTexts = (): string[] =>
+  t.workspace.messages(ALERT_CHANNEL).map((message) => textOf(message));
 
-/** Advances by a day. */
-async function nextDigest(): Promise<void> {
+async function moveToNextDigest(): Promise<void> {
   await t.demo.moveTime(DAY_MS);
   await t.demo.bot.catchUp();
 }
 
-/** Makes two registry lookups of each name, more than a minute apart. */
+/** Looks up each name at the registry twice, two minutes apart. */
 async function lookUpTwice(...names: readonly string[]): Promise<void> {
   for (const _ of [1, 2]) {
     await t.demo.moveTime(2 * MINUTE_MS);
@@ -47,45 +48,45 @@ test.each([
   ['2027-12-16', '15 Dec 2027'],
   ['2027-12-16T12:00:00', '15 Dec 2027'],
   ['2027-12-16t12:00:00+0000', '16 Dec 2027'],
-])('the date %s is read as its earliest possible time', async (text, shown) => {
-  setRecord('soup.rest', { events: [expiration(text), expiration('never')] });
-  expect(await send('watch soup.rest')).toContain(shown);
+])('the date %s is read as its earliest possible time', async (text, expectedDate) => {
+  setRecord('soup.rest', { events: [createExpirationEvent(text), createExpirationEvent('never')] });
+  expect(await send('watch soup.rest')).toContain(expectedDate);
 });
 
 test('an unreadable date is shown unchanged and doesn’t affect other fields', async () => {
-  setRecord('noodle.rest', { events: [expiration('16.12.2027')], status: ['Paid and in zone'] });
-  t.service.registry.show('noodle.rest', registrar('Proper Registrar GmbH'));
+  setRecord('noodle.rest', { events: [createExpirationEvent('16.12.2027')], status: ['Paid and in zone'] });
+  t.service.registry.show('noodle.rest', createRegistrar('Proper Registrar GmbH'));
   expect(await send('watch noodle.rest')).toContain('can’t be read: “16.12.2027”');
-  const screen = await send('name noodle.rest');
-  expect(screen).toMatch(/an unreadable date, “16\.12\.2027”/);
-  expect(screen).toMatch(/Registrar\* Proper Registrar GmbH/);
-  expect(screen).toMatch(/Status\* Paid and in zone/);
+  const nameReply = await send('name noodle.rest');
+  expect(nameReply).toMatch(/an unreadable date, “16\.12\.2027”/);
+  expect(nameReply).toMatch(/Registrar\* Proper Registrar GmbH/);
+  expect(nameReply).toMatch(/Status\* Paid and in zone/);
   expect(await send('expiring 30')).toContain('can’t be read: “16.12.2027”');
 });
 
 test('a deleted name without dates offers a restore if one is possible, but never a renewal', async () => {
   setRecord('bakery.rest', { events: [], status: ['redemptionPeriod'] });
-  const deletion = new Date(t.service.clock.registry() - 5 * DAY_MS).toISOString();
+  const deletion = new Date(t.service.clock.registryTime() - 5 * DAY_MS).toISOString();
   setRecord('brunch.rest', {
     events: [{ eventAction: 'deletion', eventDate: deletion }],
     status: ['pending delete'],
   });
-  const soon = new Date(t.service.clock.registry() + 20 * DAY_MS).toISOString().slice(0, 10);
+  const soon = new Date(t.service.clock.registryTime() + 20 * DAY_MS).toISOString().slice(0, 10);
   for (const name of ['bakery.rest', 'brunch.rest']) await send(`watch ${name} ${soon}`);
 
   expect(await send('name bakery.rest')).toMatch(
     /It was deleted\..*The deadline for a restore is unknown\. Ask the registrar/,
   );
-  expect(buttons()).toEqual(['reminder_restore', 'name_edit']);
+  expect(readLastButtons()).toEqual(['reminder_restore', 'name_edit']);
   expect(await send('name brunch.rest')).toMatch(
     /It’s being deleted\..*It can’t be recovered\. Its registration would have ended/,
   );
-  expect(buttons()).toEqual(['name_edit']);
+  expect(readLastButtons()).toEqual(['name_edit']);
 
   const list = await send('expiring 60');
   expect(list).toMatch(/bakery\.rest.*deleted.*restore deadline unknown, so restore it now/);
   expect(list).toMatch(/brunch\.rest.*deleted.*can’t be recovered/);
-  expect(buttons().filter((id) => id === 'reminder_restore')).toHaveLength(1);
+  expect(readLastButtons().filter((id) => id === 'reminder_restore')).toHaveLength(1);
   await t.alice.openHome();
   await until('bakery.rest on Home', () =>
     textOf(t.alice.homeView() ?? { blocks: [] }).includes('bakery.rest'),
@@ -101,13 +102,13 @@ test('a deleted name without dates offers a restore if one is possible, but neve
   }
 });
 
-test('a deleted name whose expiry was never known can be restored', async () => {
+test('a deleted name can be restored even if its expiry date was never known', async () => {
   setRecord('tapas.rest', { events: [], status: ['redemption period'] });
   await send('watch tapas.rest');
   expect(await send('name tapas.rest')).toMatch(
     /It was deleted\..*The deadline for a restore is unknown\. Ask the registrar/,
   );
-  expect(buttons()).toEqual(['reminder_restore', 'name_edit']);
+  expect(readLastButtons()).toEqual(['reminder_restore', 'name_edit']);
   expect(await send('expiring 30')).toMatch(/tapas\.rest.*deleted, restore now/);
   await t.alice.openHome();
   await until('the restore button on Home', () =>
@@ -115,15 +116,15 @@ test('a deleted name whose expiry was never known can be restored', async () => 
   );
 });
 
-test('a new registrar with the same reserved id and a removed non-standard lock are incidents', async () => {
-  t.service.registry.show('bar.rest', registrar('Proper Registrar GmbH'));
+test('a new registrar with the same reserved ID and a removed non-standard lock are incidents', async () => {
+  t.service.registry.show('bar.rest', createRegistrar('Proper Registrar GmbH'));
   t.service.registry.show('deli.rest', {
     statuses: ['transfer prohibited', 'update prohibited', 'delete prohibited'],
   });
   t.service.registry.show('grill.rest', { statuses: ['LOCKED'] });
   const names = ['bar.rest', 'deli.rest', 'grill.rest'];
   for (const name of names) await send(`watch ${name}`);
-  t.service.registry.show('bar.rest', registrar('Elsewhere Registrar Inc.'));
+  t.service.registry.show('bar.rest', createRegistrar('Elsewhere Registrar Inc.'));
   for (const name of ['deli.rest', 'grill.rest']) t.service.registry.show(name, { statuses: ['active'] });
   await lookUpTwice(...names);
   for (const [name, kind] of [
@@ -131,7 +132,7 @@ test('a new registrar with the same reserved id and a removed non-standard lock 
     ['deli.rest', 'lock'],
     ['grill.rest', 'lock'],
   ] as const) {
-    await until(`the incident of ${name}`, () => kinds(name).includes(kind));
+    await until(`the incident of ${name}`, () => listIncidentKinds(name).includes(kind));
   }
 });
 
@@ -141,33 +142,33 @@ test('a missing registry record of a delegated name isn’t an incident until DN
   for (const name of names) t.service.registry.show(name, { isGone: true });
   await lookUpTwice(...names);
   await t.demo.bot.catchUp();
-  expect(names.flatMap(kinds)).toEqual([]);
+  expect(names.flatMap(listIncidentKinds)).toEqual([]);
   expect(await send('name cafe.rest')).toMatch(/Registrar.*no record of it, but DNS still delegates it/);
   expect(await send('expiring 90')).toContain('no record of it, but DNS still delegates it');
 
-  await nextDigest();
-  const notes = digests().filter((text) => text.includes('The .rest registry'));
-  expect(notes, 'one note of the registry').toHaveLength(1);
+  await moveToNextDigest();
+  const notes = listChannelTexts().filter((text) => text.includes('The .rest registry'));
+  expect(notes, 'notes about the registry').toHaveLength(1);
   expect(notes[0]).toMatch(
     /no record of 2 of your names, although DNS still delegates them: buffet\.rest, cafe\.rest\./,
   );
-  await nextDigest();
-  expect(digests().filter((text) => text.includes('The .rest registry'))).toHaveLength(1);
+  await moveToNextDigest();
+  expect(listChannelTexts().filter((text) => text.includes('The .rest registry'))).toHaveLength(1);
 
   const dns = t.demo.dns.sandbox;
   if (dns === undefined) throw new Error('the demo has no DNS');
   dns.world.delegateAt('a.nic.rest', 'buffet.rest', undefined);
   await lookUpTwice('buffet.rest');
-  await until('the incident once DNS agrees', () => kinds('buffet.rest').length > 0);
-  expect(String(kinds('buffet.rest')[0])).toContain('unregistered');
-  expect(kinds('cafe.rest')).toEqual([]);
+  await until('the incident once DNS agrees', () => listIncidentKinds('buffet.rest').length > 0);
+  expect(String(listIncidentKinds('buffet.rest')[0])).toContain('unregistered');
+  expect(listIncidentKinds('cafe.rest')).toEqual([]);
 });
 
-test('a deleted name without dates is in one digest, with a restore button', async () => {
-  const offers = t.workspace
-    .messages(ALERTS)
+test('only one digest offers to restore a deleted name without dates', async () => {
+  const restoreOffers = t.workspace
+    .messages(ALERT_CHANNEL)
     .filter((message) => textOf(message).includes('tapas.rest') && buttonsOf(message).length > 0);
-  expect(offers).toHaveLength(1);
-  expect(textOf(offers[0] ?? { blocks: [] })).toMatch(/tapas\.rest.*restore/is);
-  expect(buttonsOf(offers[0] ?? { blocks: [] })).toContain('reminder_restore');
+  expect(restoreOffers).toHaveLength(1);
+  expect(textOf(restoreOffers[0] ?? { blocks: [] })).toMatch(/tapas\.rest.*restore/is);
+  expect(buttonsOf(restoreOffers[0] ?? { blocks: [] })).toContain('reminder_restore');
 });

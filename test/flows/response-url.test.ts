@@ -22,8 +22,8 @@ async function startForeignServer(): Promise<{ readonly url: string; readonly re
   return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, received };
 }
 
-/** Repeats Alice's `/domain whoami`, correctly signed, with another response URL. */
-async function whoamiWith(responseUrl: string): Promise<string> {
+/** Redelivers Alice's `/domain whoami`, correctly signed, with this response URL. */
+async function redeliverWhoami(responseUrl: string): Promise<string> {
   await readCommandReply(t.workspace, t.alice, '/domain whoami');
   const delivery = t.workspace.deliveries.at(-1);
   if (delivery === undefined) throw new Error('no delivery');
@@ -35,15 +35,15 @@ async function whoamiWith(responseUrl: string): Promise<string> {
 
 test('a response URL that isn’t Slack’s is ignored, and the person gets the reply another way', async () => {
   const { url, received } = await startForeignServer();
-  expect(await whoamiWith(`${url}/secret-path`)).toContain('alice in context 4');
+  expect(await redeliverWhoami(`${url}/secret-path`)).toContain('alice in context 4');
   expect(received).toEqual([]);
-  expect(t.logged()).toMatch(/"host":"127\.0\.0\.1:\d+".*ignored a response address that isn’t Slack’s/);
-  expect(t.logged()).not.toContain('secret-path');
+  expect(t.getLog()).toMatch(/"host":"127\.0\.0\.1:\d+".*ignored a response address that isn’t Slack’s/);
+  expect(t.getLog()).not.toContain('secret-path');
 });
 
 test.each(['', 'javascript:alert(1)', 'https://hooks.slack.com@evil.example/x'])(
   'the person gets the reply even if the response URL is %j',
   async (address) => {
-    expect(await whoamiWith(address)).toContain('alice in context 4');
+    expect(await redeliverWhoami(address)).toContain('alice in context 4');
   },
 );

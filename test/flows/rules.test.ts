@@ -1,18 +1,18 @@
 import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import { expect, test } from 'vitest';
 import { link, openForm, readCommandReply, useTestDemo } from '../support/demo.ts';
-import { approveRequested, waitForOrder } from '../support/orders.ts';
-import { DELEGATION } from '../support/people.ts';
+import { requestAndApprove, waitForOrder } from '../support/orders.ts';
+import { CONTACTS_AND_NAMESERVERS } from '../support/people.ts';
 
-/* `/domain rules`: the rules of a zone, and the dates of a watched name. */
+/* `/domain rules` shows the rules of a zone, and the deadlines of a watched name. */
 
-const t = useTestDemo({ linked: [] });
+const t = useTestDemo({ linkedPeople: [] });
 
 const DAY_MS = 86_400_000;
-const shift = (day: string, days: number) =>
+const addDays = (day: string, days: number) =>
   new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
-const dayFromNow = (days: number) => shift(new Date().toISOString().slice(0, 10), days);
-/** `2026-03-01` as `1 Mar 2026`. */
+const dayFromNow = (days: number) => addDays(new Date().toISOString().slice(0, 10), days);
+/** Formats `2026-03-01` as `1 Mar 2026`. */
 const formatDay = (day: string) =>
   new Date(day).toLocaleDateString('en-GB', {
     day: 'numeric',
@@ -21,14 +21,14 @@ const formatDay = (day: string) =>
     timeZone: 'UTC',
   });
 
-const send = (line: string) => readCommandReply(t.workspace, t.alice, `/domain ${line}`);
+const runCommand = (words: string) => readCommandReply(t.workspace, t.alice, `/domain ${words}`);
 
 test('without an argument, the zones with rules are listed', async () => {
-  expect(await send('rules')).toMatch(/\.rest.*\/domain rules rest/s);
+  expect(await runCommand('rules')).toMatch(/\.rest.*\/domain rules rest/s);
 });
 
 test.each(['rest', '.rest', '.REST.'])('all rules of the zone %s are shown', async (zone) => {
-  const text = await send(`rules ${zone}`);
+  const text = await runCommand(`rules ${zone}`);
   expect(text).toContain('Rules for .rest');
   for (const part of [
     ...[
@@ -55,58 +55,60 @@ test.each(['rest', '.rest', '.REST.'])('all rules of the zone %s are shown', asy
 });
 
 test('for a zone without documented rules, the general ones are shown', async () => {
-  const text = await send('rules example');
+  const text = await runCommand('rules example');
   expect(text).toMatch(/No rules are documented.*1 or more.*hostnames.*Register \(create\)\nprobably/s);
 });
 
 test('for a watched name, the deadlines for its tasks are shown', async () => {
   const expiry = dayFromNow(30);
-  await send(`watch unheard-of.rest ${expiry}`);
-  const ahead = await send('rules unheard-of.rest');
-  expect(ahead).toMatch(
+  await runCommand(`watch unheard-of.rest ${expiry}`);
+  const replyBeforeExpiry = await runCommand('rules unheard-of.rest');
+  expect(replyBeforeExpiry).toMatch(
     new RegExp(`registered.*Expiry date: ${formatDay(expiry)} \\(entered manually\\)`, 's'),
   );
-  // 45 days of grace, 30 days for a restore, 5 more days: each period ends on the day before.
-  expect(ahead).toContain(`Renew by ${formatDay(shift(expiry, 44))}`);
-  expect(ahead).toContain(`Restore by ${formatDay(shift(expiry, 74))} (assumed)`);
-  expect(ahead).toMatch(/renews automatically unless it’s deleted/);
-  expect(ahead).toContain('To be safe, the dates below assume it’s deleted');
-  expect(ahead).toContain(`Available to anyone from ${formatDay(shift(expiry, 80))}`);
+  // The grace period is 45 days, then restoring is possible for 30 days. Each deadline is the last day.
+  expect(replyBeforeExpiry).toContain(`Renew by ${formatDay(addDays(expiry, 44))}`);
+  expect(replyBeforeExpiry).toContain(`Restore by ${formatDay(addDays(expiry, 74))} (assumed)`);
+  expect(replyBeforeExpiry).toMatch(/renews automatically unless it’s deleted/);
+  expect(replyBeforeExpiry).toContain('To be safe, the dates below assume it’s deleted');
+  expect(replyBeforeExpiry).toContain(`Available to anyone from ${formatDay(addDays(expiry, 80))}`);
 
   await t.demo.moveTime(80 * DAY_MS);
-  const late = await send('rules unheard-of.rest');
-  expect(late).toMatch(/grace period is over, and it may have been deleted.*To be safe.*Restore by/s);
-  expect(late, 'no known deletion').not.toContain('It was deleted');
-  expect(late).not.toContain('Renew by');
+  const replyAfterGrace = await runCommand('rules unheard-of.rest');
+  expect(replyAfterGrace).toMatch(
+    /grace period is over, and it may have been deleted.*To be safe.*Restore by/s,
+  );
+  expect(replyAfterGrace, 'the bot doesn’t know of a deletion').not.toContain('It was deleted');
+  expect(replyAfterGrace).not.toContain('Renew by');
 });
 
-test('for a name registered here, the end of its transfer lock is shown', async () => {
+test('for a name that the bot registered, the end of its transfer lock is shown', async () => {
   await link(t.workspace, t.bob, SANDBOX_ACCOUNTS.bob);
   const view = await openForm(t.workspace, t.bob, '/domain create locked-again.rest');
-  const order = await approveRequested(
+  const order = await requestAndApprove(
     t.carol,
-    waitForOrder(t.workspace, () => t.bob.submit(view, DELEGATION)),
+    waitForOrder(t.workspace, () => t.bob.submit(view, CONTACTS_AND_NAMESERVERS)),
   );
   await order.waitForResult('SUCCEEDED');
-  const since = t.service.requestsFor({ task: 'domain.create' }).at(-1)?.at ?? 0;
-  const clock = since + 80 * DAY_MS;
-  const until = formatDay(new Date(clock + 60 * DAY_MS).toISOString().slice(0, 10));
-  expect(await send('rules locked-again.rest')).toContain(
-    `Transfers are locked until *${until}*, 60 days after the registration.`,
+  const registeredAt = t.service.requestsFor({ task: 'domain.create' }).at(-1)?.at ?? 0;
+  const registryTime = registeredAt + 80 * DAY_MS;
+  const transferLockEnd = formatDay(new Date(registryTime + 60 * DAY_MS).toISOString().slice(0, 10));
+  expect(await runCommand('rules locked-again.rest')).toContain(
+    `Transfers are locked until *${transferLockEnd}*, 60 days after the registration.`,
   );
 });
 
 test('help lists what the service’s documentation doesn’t explain', async () => {
-  expect(await send('help')).toMatch(/single sign-on, contact management.*doesn’t show how/s);
+  expect(await runCommand('help')).toMatch(/single sign-on, contact management.*doesn’t show how/s);
 });
 
 test('for an unwatched name, the command to watch it is shown', async () => {
-  expect(await send('rules münchen.rest')).toMatch(/xn--mnchen-3ya\.rest.*\/domain watch/s);
+  expect(await runCommand('rules münchen.rest')).toMatch(/xn--mnchen-3ya\.rest.*\/domain watch/s);
 });
 
-test('a name that its zone doesn’t allow is rejected with a reason', async () => {
-  expect(await send('rules кафе.rest')).toContain('letters that .rest doesn’t allow');
-  expect(await send('rules a.b.rest')).toContain('is a subdomain of b.rest');
-  expect(await send('rules not_a.rest')).toContain('underscore');
-  expect(await send('rules one.rest two.rest')).toContain('Enter one name or one zone');
+test('an argument that isn’t one allowed name or zone is rejected with a reason', async () => {
+  expect(await runCommand('rules кафе.rest')).toContain('letters that .rest doesn’t allow');
+  expect(await runCommand('rules a.b.rest')).toContain('is a subdomain of b.rest');
+  expect(await runCommand('rules not_a.rest')).toContain('underscore');
+  expect(await runCommand('rules one.rest two.rest')).toContain('Enter one name or one zone');
 });

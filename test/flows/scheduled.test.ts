@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import {
-  actAndReadReply,
-  actUntilOpened,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   useTestDemo,
 } from '../support/demo.ts';
-import { chargesFor, requestByCommand, type VisibleOrder } from '../support/orders.ts';
+import { countChargesFor, requestByCommand, type VisibleOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
-/* Orders that are approved now and sent at a scheduled time. */
+/* A scheduled order is approved first and sent at its time. */
 
 /** Allows break glass for locked.rest. */
-const EMERGENCY: PolicyRule = {
+const EMERGENCY_RULE: PolicyRule = {
   ...{ name: 'emergency', tasks: ['renew'], names: ['locked.rest'], by: [], over: undefined },
   ...{ decision: 'approve', approvers: ['U0BOB', 'U0CAROL'], silent: [], needed: 2, signed: false },
   ...{
@@ -25,29 +25,34 @@ const EMERGENCY: PolicyRule = {
     breakGlass: true,
   },
 };
-const POLICY: Policy = { version: 1, rules: [EMERGENCY] };
+const POLICY: Policy = { version: 1, rules: [EMERGENCY_RULE] };
 const t = useTestDemo({
   policy: {
-    current: async () => ({ ...POLICY, isCharterMissing: false, tags: [], charterProblem: undefined }),
+    loadCurrentPolicy: async () => ({
+      ...POLICY,
+      isCharterMissing: false,
+      tags: [],
+      charterProblem: undefined,
+    }),
   },
   settings: { REMINDER_CRON: '0 9 * * *', REMINDER_TIMEZONE: 'UTC' },
 });
 
 const HOUR_MS = 3_600_000;
-let passedMs = 0;
+let advancedMs = 0;
 
-async function advance(ms: number): Promise<void> {
-  passedMs += ms;
+async function advanceClock(ms: number): Promise<void> {
+  advancedMs += ms;
   await t.demo.moveTime(ms);
   await t.demo.bot.catchUp();
 }
 
-/** A full minute in the future by the bot's clock, and as Alice types it in her time zone. */
+/** Returns a full minute in the future of the bot's clock, also as Alice types it in her time zone. */
 function timeAhead(ms: number): { readonly typed: string; readonly at: Date } {
-  const at = new Date(Math.ceil((Date.now() + passedMs + ms) / 60_000) * 60_000);
+  const at = new Date(Math.ceil((Date.now() + advancedMs + ms) / 60_000) * 60_000);
   return { at, typed: new Date(at).toLocaleString('sv-SE', { timeZone: t.alice.user.tz }).slice(0, 16) };
 }
-const token = (at: Date) => `<!date^${at.getTime() / 1_000}^`;
+const formatSlackDate = (at: Date) => `<!date^${at.getTime() / 1_000}^`;
 
 describe('a scheduled order', () => {
   test('shows its time, is listed and announced the day before, and is sent at its time', async () => {
@@ -57,27 +62,32 @@ describe('a scheduled order', () => {
       t.alice,
       `/domain renew catering.rest 2 at ${typed} -- the campaign`,
     );
-    expect(textOf(order.card)).toContain(`Will be sent: ${token(at)}`);
-    const details = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_look'));
-    expect(textOf(details)).toContain(`*Will be sent*: ${token(at)}`);
+    expect(textOf(order.card)).toContain(`Will be sent: ${formatSlackDate(at)}`);
+    const details = await performAndWaitForView(t.workspace, t.bob, () =>
+      t.bob.click(order.card, 'order_look'),
+    );
+    expect(textOf(details)).toContain(`*Will be sent*: ${formatSlackDate(at)}`);
     await t.bob.click(order.card, 'order_approve');
-    await t.workspace.waitFor(() => textOf(order.card).includes(`Will be sent ${token(at)}`) || undefined, {
-      what: 'the time on the card',
-    });
+    await t.workspace.waitFor(
+      () => textOf(order.card).includes(`Will be sent ${formatSlackDate(at)}`) || undefined,
+      {
+        what: 'the time on the card',
+      },
+    );
     expect(await readCommandReply(t.workspace, t.alice, '/domain orders mine')).toMatch(
       /approved and scheduled/,
     );
 
     const nineTheDayBefore = Date.parse(`${at.toISOString().slice(0, 10)}T09:01:00Z`) - 24 * HOUR_MS;
-    await advance(nineTheDayBefore - Date.now() - passedMs);
+    await advanceClock(nineTheDayBefore - Date.now() - advancedMs);
     const digest = await t.workspace.waitFor(
       () =>
         t.workspace.messages('C0EXPIRY').find((each) => textOf(each).includes('Tomorrow: 1 scheduled order')),
-      { what: 'tomorrow’s order in the digest' },
+      { what: 'the digest with tomorrow’s order' },
     );
     expect(textOf(digest)).toContain('Renew catering.rest for 2 years');
     expect(order.state).toBe('APPROVED');
-    await advance(at.getTime() - Date.now() - passedMs);
+    await advanceClock(at.getTime() - Date.now() - advancedMs);
     await order.waitForResult('SUCCEEDED');
   });
 
@@ -92,7 +102,7 @@ describe('a scheduled order', () => {
     await order.waitForResult('CANCELLED');
   });
 
-  test('can be questioned, approved with break glass or denied, and is sent at its time', async () => {
+  test('can be questioned, denied or approved with break glass, and is sent only if approved', async () => {
     const { typed, at } = timeAhead(HOUR_MS);
     const requestRenewal = (name: string) =>
       requestByCommand(t.workspace, t.alice, `/domain renew ${name} at ${typed}`);
@@ -105,7 +115,9 @@ describe('a scheduled order', () => {
       t.workspace.waitFor(() => textOf(order.card).includes('Will be sent <') || undefined, {
         what: 'the time on the card',
       });
-    const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(questioned.card, 'order_ask'));
+    const form = await performAndWaitForView(t.workspace, t.bob, () =>
+      t.bob.click(questioned.card, 'order_ask'),
+    );
     expect(await t.bob.submit(form, { question: 'Why then?' })).toEqual({ outcome: 'closed' });
     await t.workspace.waitFor(() => textOf(questioned.card).includes('Why then?') || undefined, {
       what: 'the question on the card',
@@ -116,11 +128,11 @@ describe('a scheduled order', () => {
     await denied.waitForResult('DENIED');
     for (const order of [questioned, emergency]) await waitUntilScheduled(order);
 
-    await advance(at.getTime() - Date.now() - passedMs - 60_000);
+    await advanceClock(at.getTime() - Date.now() - advancedMs - 60_000);
     const charges = () =>
-      ['deli.rest', 'locked.rest', 'cafe.rest'].map((name) => chargesFor(t.service, name));
+      ['deli.rest', 'locked.rest', 'cafe.rest'].map((name) => countChargesFor(t.service, name));
     expect(charges()).toEqual([0, 0, 0]);
-    await advance(60_000);
+    await advanceClock(60_000);
     for (const order of [questioned, emergency]) await order.waitForResult('SUCCEEDED');
     expect(charges()).toEqual([1, 1, 0]);
   });
@@ -132,9 +144,9 @@ describe('a scheduled order', () => {
     await t.workspace.waitFor(() => textOf(order.card).includes('Will be sent <') || undefined, {
       what: 'the time on the card',
     });
-    await advance(3 * HOUR_MS);
+    await advanceClock(3 * HOUR_MS);
     await t.workspace.waitFor(() => textOf(order.card).includes('Needs approval again') || undefined, {
-      what: 'the reason on the card',
+      what: 'the card to ask for approval again',
     });
     const reply = order.replies().find((each) => textOf(each).includes('Earlier approvals no longer count'));
     expect(reply?.notifies).toEqual(expect.arrayContaining(['U0ALICE', 'U0BOB']));
@@ -146,10 +158,10 @@ describe('a scheduled order', () => {
 test('a bulk order can be scheduled', async () => {
   const { typed, at } = timeAhead(HOUR_MS);
   const form = await openForm(t.workspace, t.alice, `/domain bulk renew at ${typed}`);
-  const plan = await actAndReadReply(t.workspace, t.alice, () =>
+  const plan = await performAndReadReply(t.workspace, t.alice, () =>
     t.alice.submit(form, { task: 'renew', rows: 'name,period\nbar.rest,1\ncafe.rest,1', send_at: typed }),
   );
-  expect(plan).toContain(`Will be sent ${token(at)}`);
+  expect(plan).toContain(`Will be sent ${formatSlackDate(at)}`);
 });
 
 describe('an invalid time', () => {
@@ -162,7 +174,7 @@ describe('an invalid time', () => {
     expect(await readCommandReply(t.workspace, t.alice, line)).toContain(expected);
   });
 
-  test('is reported at its field of the form, which the command fills in', async () => {
+  test('is rejected at its field in a form, where the command fills in a valid time', async () => {
     const { typed } = timeAhead(HOUR_MS);
     const form = await openForm(t.workspace, t.alice, `/domain create newplace.rest at ${typed}`);
     expect(form.state.values['send_at']?.['send_at']).toMatchObject({ value: typed });
@@ -175,6 +187,6 @@ describe('an invalid time', () => {
     expect(await t.alice.submit(form, { ...values, send_at: '2020-01-01 10:00' })).toMatchObject({
       errors: { send_at: expect.stringContaining('That time is in the past') },
     });
-    await actAndReadReply(t.workspace, t.alice, () => t.alice.command('C0GENERAL', '/domain help'));
+    await performAndReadReply(t.workspace, t.alice, () => t.alice.command('C0GENERAL', '/domain help'));
   });
 });

@@ -1,23 +1,28 @@
-import { SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
+import { SANDBOX_TRANSFERABLE_DOMAIN } from '@domain-steward/sandbox-service';
 import { describe, expect, test } from 'vitest';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   textOf,
   useTestDemo,
 } from '../support/demo.ts';
 import { requestByCommand, requestsOf, waitForOrder } from '../support/orders.ts';
-import { clickAs, DELEGATION, readFieldValues, revealOrderSecret } from '../support/people.ts';
+import {
+  CONTACTS_AND_NAMESERVERS,
+  forgeClick,
+  readFieldValues,
+  revealOrderSecret,
+} from '../support/people.ts';
 
-/* Secret results are revealed once, to the requester, in a view, within an hour, and nowhere else. */
+/* A secret result is revealed once, within an hour, only to the requester and only in a view. */
 
 const t = useTestDemo();
 
-const authCodeOf = (name: string) => t.service.state.domain(name, 4)?.authCode ?? '';
+const getAuthCode = (name: string) => t.service.state.findDomain(name, 4)?.authCode ?? '';
 
-/** Searches everything but the views, where secrets are revealed. */
+/** Searches everything except views, because secrets are revealed there. */
 async function expectSecretHidden(secret: string): Promise<void> {
   expect(secret.length).toBeGreaterThan(10);
   const calls = t.workspace.calls.filter(({ method }) => !method.startsWith('views.'));
@@ -25,7 +30,7 @@ async function expectSecretHidden(secret: string): Promise<void> {
     messages: JSON.stringify(['C0DOMAINS', 'D0ALICE', 'D0BOB'].map((id) => t.workspace.messages(id))),
     ephemerals: JSON.stringify([...t.alice.ephemerals(), ...t.bob.ephemerals()]),
     calls: JSON.stringify(calls),
-    log: t.logged(),
+    log: t.getLog(),
     database: await t.dump(),
   };
   for (const [place, text] of Object.entries(places))
@@ -36,10 +41,10 @@ describe('an auth code', () => {
   test('is shown once, only to the requester', async () => {
     const order = await requestByCommand(t.workspace, t.alice, '/domain authcode tavern.rest');
     const reply = await order.waitForResult('SUCCEEDED');
-    const code = authCodeOf('tavern.rest');
+    const code = getAuthCode('tavern.rest');
     await expectSecretHidden(code);
 
-    expect(await actAndReadReply(t.workspace, t.bob, () => t.bob.click(reply, 'order_reveal'))).toContain(
+    expect(await performAndReadReply(t.workspace, t.bob, () => t.bob.click(reply, 'order_reveal'))).toContain(
       'Only the requester',
     );
     expect(t.bob.openedViews()).toEqual([]);
@@ -47,48 +52,54 @@ describe('an auth code', () => {
     const view = await revealOrderSecret(t.workspace, t.alice, order);
     expect(textOf(view)).toContain(code);
     await t.alice.close(view);
-    expect(await actAndReadReply(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
-      'already shown',
-    );
+    expect(
+      await performAndReadReply(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal')),
+    ).toContain('already shown');
     expect(t.alice.openedViews()).toEqual([]);
     await expectSecretHidden(code);
   });
 });
 
-test('a generated password is shown once, a password from the form never', async () => {
+test('a generated password is shown once, but a password entered in the form is never shown', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain user');
   const order = await waitForOrder(t.workspace, () =>
     t.alice.submit(view, { user: 'table-1', defaultEmail: 'table-1@team.example' }),
   );
   const reply = await order.waitForResult('SUCCEEDED');
   expect(textOf(reply)).toContain('MSG13004');
-  const password = t.service.state.user('table-1', 4)?.password ?? '';
+  const password = t.service.state.findUser('table-1', 4)?.password ?? '';
   await expectSecretHidden(password);
   expect(
-    await actAndReadReply(t.workspace, t.bob, () => clickAs(t.workspace, 'U0BOB', 'order_reveal', order.id)),
+    await performAndReadReply(t.workspace, t.bob, () =>
+      forgeClick(t.workspace, 'U0BOB', 'order_reveal', order.id),
+    ),
   ).toContain('Only the requester');
-  const shown = await revealOrderSecret(t.workspace, t.alice, order);
-  expect(textOf(shown)).toContain(password);
-  await t.alice.close(shown);
+  const passwordView = await revealOrderSecret(t.workspace, t.alice, order);
+  expect(textOf(passwordView)).toContain(password);
+  await t.alice.close(passwordView);
 
-  const own = ' blanks & `ticks` count ';
-  const second = await openForm(t.workspace, t.alice, '/domain user');
-  const given = await waitForOrder(t.workspace, () =>
-    t.alice.submit(second, { user: 'table-2', defaultEmail: 'table-2@team.example', password: own }),
+  const typedPassword = ' blanks & `ticks` count ';
+  const secondForm = await openForm(t.workspace, t.alice, '/domain user');
+  const orderWithPassword = await waitForOrder(t.workspace, () =>
+    t.alice.submit(secondForm, {
+      user: 'table-2',
+      defaultEmail: 'table-2@team.example',
+      password: typedPassword,
+    }),
   );
-  const done = await given.waitForResult('SUCCEEDED');
-  expect(buttonsOf(done)).not.toContain('order_reveal');
-  expect(t.service.state.user('table-2', 4)?.password, 'the password as typed').toBe(own);
-  await expectSecretHidden(own);
+  const replyWithoutSecret = await orderWithPassword.waitForResult('SUCCEEDED');
+  expect(buttonsOf(replyWithoutSecret)).not.toContain('order_reveal');
+  expect(t.service.state.findUser('table-2', 4)?.password, 'the password as typed').toBe(typedPassword);
+  await expectSecretHidden(typedPassword);
 });
 
 test('retrying a transfer opens its form with everything but the auth code', async () => {
   const form = await openForm(
     t.workspace,
     t.alice,
-    `/domain transfer ${SANDBOX_TRANSFER.name} -- they asked`,
+    `/domain transfer ${SANDBOX_TRANSFERABLE_DOMAIN.name} -- they asked`,
   );
-  expect(await t.alice.submit(form, { ...DELEGATION, auth: '  ' })).toMatchObject({
+  expect(await t.alice.submit(form, { ...CONTACTS_AND_NAMESERVERS, auth: '  ' })).toMatchObject({
     errors: { auth: expect.stringContaining('current registrar') },
   });
   const order = await waitForOrder(t.workspace, () => t.alice.submit(form, { auth: 'a-mistyped-auth-code' }));
@@ -96,23 +107,25 @@ test('retrying a transfer opens its form with everything but the auth code', asy
   const reply = await order.waitForResult('FAILED');
   await expectSecretHidden('a-mistyped-auth-code');
 
-  expect(await actAndReadReply(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'))).toContain(
+  expect(await performAndReadReply(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'))).toContain(
     'Only the requester',
   );
-  const again = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
-  expect(readFieldValues(again)).toEqual({
-    name: SANDBOX_TRANSFER.name,
-    ...DELEGATION,
+  const retryForm = await performAndWaitForView(t.workspace, t.alice, () =>
+    t.alice.click(reply, 'order_retry'),
+  );
+  expect(readFieldValues(retryForm)).toEqual({
+    name: SANDBOX_TRANSFERABLE_DOMAIN.name,
+    ...CONTACTS_AND_NAMESERVERS,
     reason: 'they asked',
   });
-  const retried = await waitForOrder(t.workspace, () =>
-    t.alice.submit(again, { auth: SANDBOX_TRANSFER.authCode }),
+  const retryOrder = await waitForOrder(t.workspace, () =>
+    t.alice.submit(retryForm, { auth: SANDBOX_TRANSFERABLE_DOMAIN.authCode }),
   );
-  expect(textOf(retried.card), 'the order that is retried').toContain(order.id);
-  await t.bob.click(retried.card, 'order_approve');
-  await retried.waitForResult('SUCCEEDED');
-  expect(requestsOf(t.service, retried)).toMatchObject([{ path: '/v1/domain/_transfer' }]);
-  await expectSecretHidden(SANDBOX_TRANSFER.authCode);
+  expect(textOf(retryOrder.card), 'the id of the failed order').toContain(order.id);
+  await t.bob.click(retryOrder.card, 'order_approve');
+  await retryOrder.waitForResult('SUCCEEDED');
+  expect(requestsOf(t.service, retryOrder)).toMatchObject([{ path: '/v1/domain/_transfer' }]);
+  await expectSecretHidden(SANDBOX_TRANSFERABLE_DOMAIN.authCode);
 });
 
 describe('a secret in a command', () => {
@@ -137,17 +150,18 @@ describe('a secret in a command', () => {
     ['/domain S', 'I don’t know this command'],
     ['/domain help S', 'I don’t know this command'],
     ['/domain policy test transfer in3.rest S', 'Transfer'],
-  ])('isn’t repeated in the reply, calls or log: %s', async (line, expected) => {
-    const calls = t.workspace.calls.length;
-    const logged = t.logged().length;
-    const known = new Set(t.alice.openedViews().map(({ id }) => id));
-    const before = t.alice.ephemerals().length;
+  ])('isn’t repeated in the reply, calls to Slack or log: %s', async (line, expected) => {
+    const callCount = t.workspace.calls.length;
+    const logLength = t.getLog().length;
+    const knownViewIds = new Set(t.alice.openedViews().map(({ id }) => id));
+    const ephemeralCount = t.alice.ephemerals().length;
     await t.alice.command('C0DOMAINS', line.replace('S', SECRET));
     const shown = await t.workspace.waitFor(
-      () => t.alice.openedViews().find(({ id }) => !known.has(id)) ?? t.alice.ephemerals()[before],
+      () =>
+        t.alice.openedViews().find(({ id }) => !knownViewIds.has(id)) ?? t.alice.ephemerals()[ephemeralCount],
       { what: 'a form or a reply' },
     );
-    const texts = `${JSON.stringify(shown)}${JSON.stringify(t.workspace.calls.slice(calls))}${t.logged().slice(logged)}`;
+    const texts = `${JSON.stringify(shown)}${JSON.stringify(t.workspace.calls.slice(callCount))}${t.getLog().slice(logLength)}`;
     expect(texts).toContain(expected);
     for (const secret of ['hunter2', 'Example!']) expect(texts).not.toContain(secret);
     if ('callback_id' in shown) await t.alice.close(shown);

@@ -3,18 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { getDraftBase } from '../../src/policy/drafts.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
-import { rule } from '../policy/sample.ts';
+import { newPolicyRule } from '../policy/sample.ts';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   useTestDemo,
 } from '../support/demo.ts';
 import { requestByCommand } from '../support/orders.ts';
-import { buttonValue, clickAs, downloadAuditLog, expectFormClosed } from '../support/people.ts';
+import { buttonValue, downloadAuditLog, expectFormClosed, forgeClick } from '../support/people.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 
 /* Weakening a protected setting needs another admin's confirmation; tightening it takes effect immediately. */
@@ -25,53 +25,53 @@ const TODAY = new Date().toISOString().slice(0, 10);
 type Values = Readonly<Record<string, string | string[] | null>>;
 
 /** Saves settings. @returns the reply */
-async function save(values: Values, person = t.ada): Promise<string> {
+async function saveSettings(values: Values, person = t.ada): Promise<string> {
   const view = await openForm(t.workspace, person, '/domain settings');
-  return actAndReadReply(t.workspace, person, async () =>
+  return performAndReadReply(t.workspace, person, async () =>
     expectFormClosed(await person.submit(view, values)),
   );
 }
 
-/** The latest open confirmation request to an admin. */
-function waitForRequest(channel = 'D0BOB'): Promise<Message> {
+/** Waits for the latest open confirmation request to an admin. */
+function waitForConfirmationRequest(channel = 'D0BOB'): Promise<Message> {
   return t.workspace.waitFor(
     () => t.workspace.messages(channel).findLast((each) => buttonsOf(each).includes('settings_confirm')),
     { what: 'a confirmation request' },
   );
 }
 
-/** A person's messages: ephemeral ones, and the current direct messages. */
-function messagesTo(person: Actor): string[] {
+/** Lists a person's ephemeral and direct messages. */
+function listMessagesTo(person: Actor): string[] {
   const direct = t.workspace.messages(person.user.id.replace('U0', 'D0'));
   return [...person.ephemerals(), ...direct].map(textOf);
 }
 
-/** @returns a person's new message after an action */
+/** Acts and waits for a new message to the person. @returns its text */
 async function replyAfter(person: Actor, act: () => Promise<unknown>): Promise<string> {
   const countOf = (text: string, texts: readonly string[]) => texts.filter((each) => each === text).length;
-  const before = messagesTo(person);
+  const before = listMessagesTo(person);
   await act();
   return t.workspace.waitFor(
     () => {
-      const now = messagesTo(person);
+      const now = listMessagesTo(person);
       return now.find((text) => countOf(text, now) > countOf(text, before));
     },
     { what: `a message to ${person.user.id}` },
   );
 }
 
-function click(person: Actor, button: string, request: Message): Promise<string> {
+function clickAndReadReply(person: Actor, button: string, request: Message): Promise<string> {
   return replyAfter(person, () => person.click(request, button));
 }
 
-/** Clicks Confirm without the message, for example again or as another person. */
-function clickConfirm(person: Actor, value: string): Promise<string> {
-  return replyAfter(person, () => clickAs(t.workspace, person.user.id, 'settings_confirm', value));
+/** Sends a click on Confirm even if the message is gone or went to another person. */
+function sendConfirmClick(person: Actor, value: string): Promise<string> {
+  return replyAfter(person, () => forgeClick(t.workspace, person.user.id, 'settings_confirm', value));
 }
 
 describe('a protected setting', () => {
   it('is weakened only after another admin confirms', async () => {
-    const reply = await save({ approvals_required: '1', approval_tasks: ['create', 'transfer'] });
+    const reply = await saveSettings({ approvals_required: '1', approval_tasks: ['create', 'transfer'] });
     expect(reply).toContain('Waiting for another admin');
     expect(reply).toContain('Approvals needed per order: `2` → `1`');
     expect(reply).toContain('renew, restore: this costs money and no longer needs approval.');
@@ -80,20 +80,20 @@ describe('a protected setting', () => {
     await order.waitForState('PENDING');
     expect(textOf(order.card)).toContain('of 2');
 
-    const request = await waitForRequest();
+    const request = await waitForConfirmationRequest();
     const value = buttonValue(request, 'settings_confirm');
     expect(textOf(request)).toContain('<@U0ADA> wants to change the settings.');
     expect(textOf(request)).toContain('renew, restore: this costs money');
-    expect(await click(t.bob, 'settings_confirm', request)).toContain(
+    expect(await clickAndReadReply(t.bob, 'settings_confirm', request)).toContain(
       'Requested by <@U0ADA>, confirmed by <@U0BOB>',
     );
-    const free = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest');
-    await free.waitForResult('SUCCEEDED');
+    const freeOrder = await requestByCommand(t.workspace, t.alice, '/domain renew bar.rest');
+    await freeOrder.waitForResult('SUCCEEDED');
     await t.workspace.waitFor(
       () => t.workspace.messages('D0ADA').find((each) => textOf(each).includes('confirmed by <@U0BOB>')),
       { what: 'a message to Ada' },
     );
-    expect(await clickConfirm(t.bob, value)).toContain('This is no longer open');
+    expect(await sendConfirmClick(t.bob, value)).toContain('This is no longer open');
     await t.alice.click(order.card, 'order_cancel');
 
     const { csv } = await downloadAuditLog(t.workspace);
@@ -104,7 +104,7 @@ describe('a protected setting', () => {
   });
 
   it('is tightened immediately, even if another change is pending', async () => {
-    const reply = await save({
+    const reply = await saveSettings({
       approvals_required: '2',
       approval_tasks: ['create', 'transfer', 'renew', 'restore'],
       allow_self_approval: 'true',
@@ -114,20 +114,20 @@ describe('a protected setting', () => {
       /I saved these settings\. .*`1` → `2`.*`3d` → `2d`.*Waiting for another admin.*`false` → `true`/s,
     );
     const form = await openForm(t.workspace, t.ada, '/domain settings');
-    const shown = JSON.stringify(form.blocks);
-    expect(shown).toContain('<@U0ADA> wants to change the settings.');
-    expect(shown, 'no Confirm button for the requester').not.toContain('settings_confirm');
+    const formBlocks = JSON.stringify(form.blocks);
+    expect(formBlocks).toContain('<@U0ADA> wants to change the settings.');
+    expect(formBlocks, 'no Confirm button for the requester').not.toContain('settings_confirm');
     await t.ada.close(form);
   });
 
   it('can’t be confirmed by the requester or by people who aren’t admins', async () => {
-    const request = await waitForRequest();
+    const request = await waitForConfirmationRequest();
     const value = buttonValue(request, 'settings_confirm');
-    expect(await clickConfirm(t.ada, value)).toContain('*another admin* has to confirm it');
-    expect(await clickConfirm(t.alice, value)).toContain('Only admins can do this.');
+    expect(await sendConfirmClick(t.ada, value)).toContain('*another admin* has to confirm it');
+    expect(await sendConfirmClick(t.alice, value)).toContain('Only admins can do this.');
   });
 
-  it('is confirmed in the settings form, which then shows the new value', async () => {
+  it('is confirmed in the settings form, which then no longer shows the pending change', async () => {
     const form = await openForm(t.workspace, t.bob, '/domain settings');
     expect(JSON.stringify(form.blocks)).toContain('settings_confirm');
     await t.bob.click(form, 'settings_confirm');
@@ -143,17 +143,17 @@ describe('a protected setting', () => {
     await t.bob.close(form);
   });
 
-  it('can’t require more approvals than approvers, and a pending change can be dismissed', async () => {
-    await save({ approvals_required: '1' });
-    const request = await waitForRequest();
+  it('can’t require more approvals than approvers exist, and its change can be dismissed', async () => {
+    await saveSettings({ approvals_required: '1' });
+    const request = await waitForConfirmationRequest();
     const value = buttonValue(request, 'settings_confirm');
     const form = await openForm(t.workspace, t.bob, '/domain settings');
     expect(
       await t.bob.submit(form, { approvals_required: '3', approvers: ['U0BOB', 'U0CAROL', 'U0ADA'] }),
     ).toMatchObject({ errors: { approvals_required: expect.stringContaining('Save only them now') } });
     await t.bob.close(form);
-    expect(await click(t.bob, 'settings_dismiss', request)).toContain('Not applied');
-    expect(await clickConfirm(t.bob, value)).toContain('This is no longer open');
+    expect(await clickAndReadReply(t.bob, 'settings_dismiss', request)).toContain('Not applied');
+    expect(await sendConfirmClick(t.bob, value)).toContain('This is no longer open');
   });
 });
 
@@ -162,8 +162,8 @@ describe('a price that a rule uses', () => {
     await readCommandReply(t.workspace, t.ada, '/domain prices');
     const list = t.ada.ephemerals().at(-1);
     if (list === undefined) throw new Error('the price list was not shown');
-    const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'prices_import'));
-    return actAndReadReply(t.workspace, t.ada, async () =>
+    const form = await performAndWaitForView(t.workspace, t.ada, () => t.ada.click(list, 'prices_import'));
+    return performAndReadReply(t.workspace, t.ada, async () =>
       expectFormClosed(
         await t.ada.submit(form, {
           rows: ['zone,task,period,amount,valid_from,source', ...rows].join('\n'),
@@ -171,7 +171,7 @@ describe('a price that a rule uses', () => {
       ),
     );
   }
-  const amounts = async () =>
+  const loadAmounts = async () =>
     Object.fromEntries((await t.demo.bot.prices.list()).map(({ zone, amount }) => [zone, amount.minor]));
 
   it('falls below the rule’s amount only after another admin confirms', async () => {
@@ -179,10 +179,10 @@ describe('a price that a rule uses', () => {
     const database = openDatabase({ url: t.databaseUrl });
     const store = createPolicyStore(database, t.workspace.teamId, true);
     const over = { currency: 'EUR', minor: 10_000 };
-    const rules = [rule({ tasks: ['renew'], names: ['*.rest'], over, approvers: ['U0CAROL'] })];
+    const rules = [newPolicyRule({ tasks: ['renew'], names: ['*.rest'], over, approvers: ['U0CAROL'] })];
     const draft = await store.saveDraft(
       rules,
-      getDraftBase(await store.current(), undefined).revision,
+      getDraftBase(await store.loadCurrentPolicy(), undefined).revision,
       'U0ADA',
       new Date(),
     );
@@ -192,13 +192,15 @@ describe('a price that a rule uses', () => {
 
     const reply = await importPrices(`rest,renew,1,9.00,${TODAY},C8`, `example,renew,1,9.00,${TODAY},C8`);
     expect(reply).toMatch(/1 price changed\..*Waiting for another admin.*\.rest renew.*€150\.00 → €9\.00/s);
-    expect(await amounts()).toEqual({ rest: 15_000, example: 900 });
+    expect(await loadAmounts()).toEqual({ rest: 15_000, example: 900 });
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew tavern.rest');
     expect(textOf(order.card)).toContain('<@U0CAROL>');
-    expect(await click(t.bob, 'settings_confirm', await waitForRequest())).toContain('€150.00 → €9.00');
-    expect(await amounts()).toEqual({ rest: 900, example: 900 });
-    const cheap = await requestByCommand(t.workspace, t.alice, '/domain renew deli.rest');
-    expect(textOf(cheap.card)).not.toContain('<@U0CAROL>');
+    expect(await clickAndReadReply(t.bob, 'settings_confirm', await waitForConfirmationRequest())).toContain(
+      '€150.00 → €9.00',
+    );
+    expect(await loadAmounts()).toEqual({ rest: 900, example: 900 });
+    const cheapOrder = await requestByCommand(t.workspace, t.alice, '/domain renew deli.rest');
+    expect(textOf(cheapOrder.card)).not.toContain('<@U0CAROL>');
     const { csv } = await downloadAuditLog(t.workspace);
     expect(csv).toMatch(/price_changed,Ada \(U0ADA\).*Bob \(U0BOB\).*€150\.00.*€9\.00/);
   });

@@ -1,15 +1,15 @@
 import type { View } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
 import {
-  actAndReadReply,
   buttonsOf,
   DOMAINS,
   deliverSigned,
   openForm,
+  performAndReadReply,
   textOf,
   useTestDemo,
 } from '../support/demo.ts';
-import { approveRequested, requestByCommand } from '../support/orders.ts';
+import { requestAndApprove, requestByCommand } from '../support/orders.ts';
 
 const t = useTestDemo({ settings: { ADMINS: 'U0ADA,U0BOB' } });
 
@@ -18,11 +18,12 @@ async function confirmAsBob(): Promise<void> {
     t.workspace.messages('D0BOB').filter((message) => buttonsOf(message).includes('settings_confirm'));
   const request = await t.workspace.waitFor(() => requests().at(-1), { what: 'the request to Bob' });
   await t.bob.click(request, 'settings_confirm');
-  await t.workspace.waitFor(() => requests().length === 0 || undefined, { what: 'the confirmation' });
+  await t.workspace.waitFor(() => requests().length === 0 || undefined, {
+    what: 'the change to be confirmed',
+  });
 }
 
-/** The value of a form's field. */
-function fieldValue(view: View, field: string): unknown {
+function getFieldValue(view: View, field: string): unknown {
   const [input] = Object.values(view.state.values[field] ?? {});
   return Object.entries(input ?? {}).find(([key, value]) => key !== 'type' && value !== null)?.[1];
 }
@@ -56,27 +57,27 @@ describe('settings', () => {
       'reminder_cron',
       'reminder_timezone',
     ]);
-    expect(fieldValue(view, 'approvers')).toEqual(['U0BOB']);
-    expect(fieldValue(view, 'approver_groups')).toMatchObject([
+    expect(getFieldValue(view, 'approvers')).toEqual(['U0BOB']);
+    expect(getFieldValue(view, 'approver_groups')).toMatchObject([
       { value: 'S0APPROVERS', text: { text: 'Approvers' } },
     ]);
-    expect(fieldValue(view, 'approvals_required')).toBe('1');
-    expect(fieldValue(view, 'approval_ttl')).toBe('3d');
-    expect(fieldValue(view, 'reminder_cron')).toBe('0 9 * * *');
-    expect(JSON.stringify(fieldValue(view, 'approval_tasks'))).toContain('renew');
+    expect(getFieldValue(view, 'approvals_required')).toBe('1');
+    expect(getFieldValue(view, 'approval_ttl')).toBe('3d');
+    expect(getFieldValue(view, 'reminder_cron')).toBe('0 9 * * *');
+    expect(JSON.stringify(getFieldValue(view, 'approval_tasks'))).toContain('renew');
     await t.ada.close(view);
   });
 
-  it('can be opened if Slack doesn’t support pickers or return group names', async () => {
+  it('can be opened if Slack doesn’t support pickers or doesn’t return group names', async () => {
     t.workspace.faults.set({ method: 'views.open', kind: 'error', code: 'invalid_arguments', times: 1 });
-    const plain = await openSettings();
-    expect(fieldValue(plain, 'approvers')).toBe('U0BOB,S0APPROVERS');
-    expect(fieldValue(plain, 'reminder_channel')).toBe('C0EXPIRY');
-    await t.ada.close(plain);
+    const formWithoutPickers = await openSettings();
+    expect(getFieldValue(formWithoutPickers, 'approvers')).toBe('U0BOB,S0APPROVERS');
+    expect(getFieldValue(formWithoutPickers, 'reminder_channel')).toBe('C0EXPIRY');
+    await t.ada.close(formWithoutPickers);
     t.workspace.faults.set({ method: 'usergroups.list', kind: 'error', code: 'missing_scope', times: 1 });
-    const unnamed = await openSettings();
-    expect(fieldValue(unnamed, 'approver_groups')).toMatchObject([{ value: 'S0APPROVERS' }]);
-    await t.ada.close(unnamed);
+    const formWithoutGroupNames = await openSettings();
+    expect(getFieldValue(formWithoutGroupNames, 'approver_groups')).toMatchObject([{ value: 'S0APPROVERS' }]);
+    await t.ada.close(formWithoutGroupNames);
   });
 
   it('show every error at its field and save nothing', async () => {
@@ -102,7 +103,7 @@ describe('settings', () => {
     });
     await t.ada.close(view);
     const again = await openSettings();
-    expect(fieldValue(again, 'approval_ttl')).toBe('3d');
+    expect(getFieldValue(again, 'approval_ttl')).toBe('3d');
     await t.ada.close(again);
   });
 
@@ -111,11 +112,15 @@ describe('settings', () => {
     const waitForCard = (text: string) =>
       t.workspace.waitFor(() => textOf(order.card).includes(text) || undefined, { what: `“${text}”` });
     await waitForCard('Waiting for <@U0BOB> or <!subteam^S0APPROVERS>');
-    const more = await openSettings();
-    await actAndReadReply(t.workspace, t.ada, () => t.ada.submit(more, { approvals_required: '2' }));
+    const stricterForm = await openSettings();
+    await performAndReadReply(t.workspace, t.ada, () =>
+      t.ada.submit(stricterForm, { approvals_required: '2' }),
+    );
     await waitForCard('The settings have become stricter since this was requested.');
-    const fewer = await openSettings();
-    await actAndReadReply(t.workspace, t.ada, () => t.ada.submit(fewer, { approvals_required: '1' }));
+    const weakerForm = await openSettings();
+    await performAndReadReply(t.workspace, t.ada, () =>
+      t.ada.submit(weakerForm, { approvals_required: '1' }),
+    );
     await confirmAsBob();
     await t.alice.click(order.card, 'order_cancel');
   });
@@ -150,7 +155,7 @@ describe('settings', () => {
 
   it('have fields for the approval, alert and report channels, and for escalations', async () => {
     const view = await openSettings();
-    const reply = await actAndReadReply(t.workspace, t.ada, () =>
+    const reply = await performAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(view, {
         approval_channel: 'C0GENERAL',
         alert_channel: DOMAINS,
@@ -166,18 +171,18 @@ describe('settings', () => {
     expect(reply).toContain('Escalate after: `1d` → `2h`');
     expect(reply).toContain('Escalate to: empty → <@U0CAROL>, <!subteam^S0APPROVERS>');
     expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Pending orders will now be shown here');
-    const purposes = t.workspace
+    const announcements = t.workspace
       .messages(DOMAINS)
       .map(({ text }) => text)
       .join('\n');
-    expect(purposes).toContain('Alarms about names will now be posted here');
-    expect(purposes).toContain('The monthly report will now be posted here');
+    expect(announcements).toContain('Alarms about names will now be posted here');
+    expect(announcements).toContain('The monthly report will now be posted here');
 
     const again = await openSettings();
-    expect(fieldValue(again, 'approval_channel')).toBe('C0GENERAL');
-    expect(fieldValue(again, 'approval_escalate_to')).toEqual(['U0CAROL']);
-    expect(fieldValue(again, 'approval_escalate_groups')).toMatchObject([{ value: 'S0APPROVERS' }]);
-    await actAndReadReply(t.workspace, t.ada, () =>
+    expect(getFieldValue(again, 'approval_channel')).toBe('C0GENERAL');
+    expect(getFieldValue(again, 'approval_escalate_to')).toEqual(['U0CAROL']);
+    expect(getFieldValue(again, 'approval_escalate_groups')).toMatchObject([{ value: 'S0APPROVERS' }]);
+    await performAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(again, {
         approval_channel: null,
         alert_channel: null,
@@ -211,8 +216,8 @@ describe('settings', () => {
       },
     });
     t.workspace.faults.clear();
-    // Last, because the bot doesn't call Slack again until the rate limit ends.
-    t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'ratelimited', retryAfter: 40 });
+    // This comes last, because the bot doesn't call Slack again until the rate limit ends.
+    t.workspace.faults.set({ method: 'usergroups.users.list', kind: 'ratelimited', retryAfterSeconds: 40 });
     expect(await t.ada.submit(view, approvers)).toMatchObject({
       errors: {
         approvers: expect.stringContaining('is rate-limiting me. Try again in 40 seconds.'),
@@ -241,29 +246,29 @@ describe('settings', () => {
 
   it('aren’t changed by listing the same tasks in another order', async () => {
     const view = await openSettings();
-    const reply = await actAndReadReply(t.workspace, t.ada, () =>
+    const reply = await performAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(view, { approval_tasks: ['restore', 'renew', 'transfer', 'create'] }),
     );
     expect(reply).toContain('Nothing changed.');
   });
 
   it('override the environment immediately, and are announced and logged', async () => {
-    const others = await openSettings();
-    const pending = await actAndReadReply(t.workspace, t.ada, () =>
-      t.ada.submit(others, { approvers: ['U0BOB', 'U0CAROL'], approver_groups: [] }),
+    const approversForm = await openSettings();
+    const pending = await performAndReadReply(t.workspace, t.ada, () =>
+      t.ada.submit(approversForm, { approvers: ['U0BOB', 'U0CAROL'], approver_groups: [] }),
     );
     expect(pending).toContain('<@U0BOB>, <!subteam^S0APPROVERS> → <@U0BOB>, <@U0CAROL>');
     await confirmAsBob();
-    expect(t.logged()).toContain('"by":"U0BOB","askedBy":"U0ADA","change":[{"name":"approvers"');
+    expect(t.getLog()).toContain('"by":"U0BOB","askedBy":"U0ADA","change":[{"name":"approvers"');
     const view = await openSettings();
-    const reply = await actAndReadReply(t.workspace, t.ada, () =>
+    const reply = await performAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(view, { approvals_required: '2', approval_ttl: '1h' }),
     );
     expect(reply).toContain('Approvals needed per order: `1` → `2`');
     expect(reply).toContain('`3d` → `1h`');
-    expect(t.logged()).toContain('"by":"U0ADA","changes":[{"name":"approvals_required"');
+    expect(t.getLog()).toContain('"by":"U0ADA","changes":[{"name":"approvals_required"');
 
-    const order = await approveRequested(
+    const order = await requestAndApprove(
       t.bob,
       requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest'),
     );
@@ -277,32 +282,36 @@ describe('settings', () => {
 
   it('warn when paid or risky tasks no longer need approval', async () => {
     const view = await openSettings();
-    const reply = await actAndReadReply(t.workspace, t.ada, () =>
+    const reply = await performAndReadReply(t.workspace, t.ada, () =>
       t.ada.submit(view, { approval_tasks: ['create', 'transfer', 'restore'] }),
     );
     expect(reply).toContain('renew: this costs money and no longer needs approval.');
     await confirmAsBob();
     const order = await requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest');
     await order.waitForResult('SUCCEEDED');
-    const risky = await openSettings();
-    await actAndReadReply(t.workspace, t.ada, () =>
-      t.ada.submit(risky, { approval_tasks: ['delete', 'authcode'] }),
+    const riskyTasksForm = await openSettings();
+    await performAndReadReply(t.workspace, t.ada, () =>
+      t.ada.submit(riskyTasksForm, { approval_tasks: ['delete', 'authcode'] }),
     );
     await confirmAsBob();
-    const safe = await openSettings();
-    const warned = await actAndReadReply(t.workspace, t.ada, () =>
-      t.ada.submit(safe, { approval_tasks: ['create', 'transfer', 'restore'] }),
+    const safeTasksForm = await openSettings();
+    const warning = await performAndReadReply(t.workspace, t.ada, () =>
+      t.ada.submit(safeTasksForm, { approval_tasks: ['create', 'transfer', 'restore'] }),
     );
-    expect(warned).toContain('delete, authcode: this can lose a name and no longer needs approval.');
+    expect(warning).toContain('delete, authcode: this can lose a name and no longer needs approval.');
     await confirmAsBob();
   });
 
   it('turn off reminders when the channel is cleared, and announce a new channel', async () => {
-    const off = await openSettings();
-    await actAndReadReply(t.workspace, t.ada, () => t.ada.submit(off, { reminder_channel: null }));
-    const on = await openSettings();
-    expect(fieldValue(on, 'reminder_channel')).toBeUndefined();
-    await actAndReadReply(t.workspace, t.ada, () => t.ada.submit(on, { reminder_channel: 'C0GENERAL' }));
+    const clearedForm = await openSettings();
+    await performAndReadReply(t.workspace, t.ada, () =>
+      t.ada.submit(clearedForm, { reminder_channel: null }),
+    );
+    const newChannelForm = await openSettings();
+    expect(getFieldValue(newChannelForm, 'reminder_channel')).toBeUndefined();
+    await performAndReadReply(t.workspace, t.ada, () =>
+      t.ada.submit(newChannelForm, { reminder_channel: 'C0GENERAL' }),
+    );
     expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain(
       'Expiry reminders will now be posted here',
     );
@@ -313,7 +322,7 @@ describe('settings', () => {
     ['alert_channel', { alert_channel: '#alarms' }, 'channel id'],
     ['approval_escalate_to', { approval_escalate_to: ['U0DAVE'] }, 'Dave isn’t a member'],
     ['approval_escalate_after', { approval_escalate_after: 'tomorrow' }, 'must be a duration'],
-  ])('with invalid channels, people or durations are rejected: %s', async (field, values, why) => {
+  ])('with an invalid channel, person or duration are rejected: %s', async (field, values, why) => {
     const view = await openSettings();
     const result = await t.ada.submit(view, values);
     expect(result).toMatchObject({ outcome: 'errors', errors: { [field]: expect.stringContaining(why) } });
@@ -323,7 +332,9 @@ describe('settings', () => {
   it('aren’t overwritten by a form that was opened before they changed', async () => {
     const view = await openSettings();
     const second = await openSettings();
-    await actAndReadReply(t.workspace, t.ada, () => t.ada.submit(second, { approval_remind_after: '2h' }));
+    await performAndReadReply(t.workspace, t.ada, () =>
+      t.ada.submit(second, { approval_remind_after: '2h' }),
+    );
     const result = await t.ada.submit(view, { approval_remind_after: '8h' });
     expect(result).toMatchObject({
       outcome: 'errors',
@@ -332,7 +343,7 @@ describe('settings', () => {
     await t.ada.close(view);
   });
 
-  it('accept people and channels as text: ids and pasted mentions', async () => {
+  it('accept people and channels as text, as ids or pasted mentions', async () => {
     const view = await openSettings();
     const typed: Record<string, string> = {
       approvers: 'U0BOB, <@U0CAROL|carol> U0ADA',
@@ -354,7 +365,7 @@ describe('settings', () => {
       view: { ...view, state: { values } },
     };
     const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
-    const reply = await actAndReadReply(t.workspace, t.ada, () =>
+    const reply = await performAndReadReply(t.workspace, t.ada, () =>
       deliverSigned(t, 'application/x-www-form-urlencoded', body),
     );
     expect(reply).toContain('→ <@U0BOB>, <@U0CAROL>, <@U0ADA>');

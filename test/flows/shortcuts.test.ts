@@ -1,11 +1,9 @@
 import { expect, it } from 'vitest';
-import { actUntilOpened, DOMAINS, useTestDemo } from '../support/demo.ts';
+import { DOMAINS, performAndWaitForView, useTestDemo } from '../support/demo.ts';
 import { waitForOrder } from '../support/orders.ts';
 import { listFields, readFieldValues } from '../support/people.ts';
 
-/*
- * The shortcuts that open the menu of tasks: from a message with names, and from anywhere.
- */
+/* Two shortcuts open the menu of tasks: one from a message with names, one from anywhere. */
 
 const t = useTestDemo();
 
@@ -14,10 +12,12 @@ it('the message shortcut offers the message’s names and fills the form with th
     DOMAINS,
     'deli.rest and <http://bar.rest|bar.rest> run out, soup.rest does not',
   );
-  const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
+  const menu = await performAndWaitForView(t.workspace, t.alice, () =>
+    t.alice.shortcut('domain_here', message),
+  );
   expect(listFields(menu)).toEqual(['task', 'names']);
-  const one = await t.alice.submit(menu, { task: 'restore' });
-  expect(one).toMatchObject({
+  const rejected = await t.alice.submit(menu, { task: 'restore' });
+  expect(rejected).toMatchObject({
     outcome: 'errors',
     errors: { names: expect.stringContaining('Select only one') },
   });
@@ -28,14 +28,20 @@ it('the message shortcut offers the message’s names and fills the form with th
   expect(order.card.thread_ts).toBe(message.ts);
 });
 
-it('the global shortcut posts the card in the chosen channel, or in the direct message', async () => {
-  const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.globalShortcut('domain_task'));
+it('the global shortcut posts the card in the chosen channel, or else in a direct message', async () => {
+  const menu = await performAndWaitForView(t.workspace, t.alice, () => t.alice.globalShortcut('domain_task'));
   expect(listFields(menu)).toEqual(['task', 'channel']);
   const next = await t.alice.submit(menu, { task: 'renew', channel: DOMAINS });
   if (next.outcome !== 'updated') throw new Error(JSON.stringify(next));
   await waitForOrder(t.workspace, () => t.alice.submit(next.view, { names: 'cafe.rest' }), DOMAINS);
-  const again = await actUntilOpened(t.workspace, t.alice, () => t.alice.globalShortcut('domain_task'));
-  const alone = await t.alice.submit(again, { task: 'renew' });
-  if (alone.outcome !== 'updated') throw new Error(JSON.stringify(alone));
-  await waitForOrder(t.workspace, () => t.alice.submit(alone.view, { names: 'bistro.rest' }), 'D0ALICE');
+  const secondMenu = await performAndWaitForView(t.workspace, t.alice, () =>
+    t.alice.globalShortcut('domain_task'),
+  );
+  const nextWithoutChannel = await t.alice.submit(secondMenu, { task: 'renew' });
+  if (nextWithoutChannel.outcome !== 'updated') throw new Error(JSON.stringify(nextWithoutChannel));
+  await waitForOrder(
+    t.workspace,
+    () => t.alice.submit(nextWithoutChannel.view, { names: 'bistro.rest' }),
+    'D0ALICE',
+  );
 });

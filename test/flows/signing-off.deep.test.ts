@@ -1,27 +1,28 @@
 import { describe, expect, test } from 'vitest';
 import { Authenticator } from '../support/authenticator.ts';
 import {
-  actAndReadReply,
-  actUntilOpened,
   DOMAINS,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   useTestDemo,
 } from '../support/demo.ts';
 import { expectFormClosed } from '../support/people.ts';
-import { PUBLIC, signingPeople } from './signing-rig.ts';
+import { createSigningHelpers, PUBLIC_SITE } from './signing-rig.ts';
 
 /* Signing isn't set up: no root is set, or the bot's address isn't one where browsers support passkeys. */
 
 const RULE =
   '- {rule_name: renewals are signed, tasks: [renew], names: ["*"], decision: approve, approvers: [U0BOB], signed: true}';
 
-const CASES = { 'without roots': PUBLIC.origin, 'without https': 'http://steward.example' };
+const PUBLIC_URLS = { 'without roots': PUBLIC_SITE.origin, 'without https': 'http://steward.example' };
 
-describe.each(Object.entries(CASES))('%s', (_what, address) => {
-  const roots = address === PUBLIC.origin ? {} : { SIGNING_ROOTS: new Authenticator(PUBLIC).fingerprint };
-  const t = useTestDemo({ settings: { PUBLIC_URL: address, ADMINS: 'U0ADA,U0BOB', ...roots } });
-  const people = signingPeople(t);
+describe.each(Object.entries(PUBLIC_URLS))('%s', (_what, publicUrl) => {
+  const roots =
+    publicUrl === PUBLIC_SITE.origin ? {} : { SIGNING_ROOTS: new Authenticator(PUBLIC_SITE).fingerprint };
+  const t = useTestDemo({ settings: { PUBLIC_URL: publicUrl, ADMINS: 'U0ADA,U0BOB', ...roots } });
+  const people = createSigningHelpers(t);
 
   const showPolicy = async () => {
     await readCommandReply(t.workspace, t.ada, '/domain policy');
@@ -30,10 +31,10 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
     return message;
   };
 
-  test('a policy that needs signatures is refused at publishing', async () => {
+  test('a policy that needs signatures can’t be published', async () => {
     const list = await showPolicy();
-    const form = await actUntilOpened(t.workspace, t.ada, () => t.ada.click(list, 'policy_upload'));
-    await actAndReadReply(t.workspace, t.ada, async () =>
+    const form = await performAndWaitForView(t.workspace, t.ada, () => t.ada.click(list, 'policy_upload'));
+    await performAndReadReply(t.workspace, t.ada, async () =>
       expectFormClosed(await t.ada.submit(form, { rules: RULE })),
     );
     await t.ada.click(await showPolicy(), 'policy_publish');
@@ -47,21 +48,21 @@ describe.each(Object.entries(CASES))('%s', (_what, address) => {
     );
   });
 
-  test('over http, passkeys can’t be added; without roots, none is valid', async () => {
-    if (address !== PUBLIC.origin) {
+  test('passkeys can’t be added over http, and aren’t valid without roots', async () => {
+    if (publicUrl !== PUBLIC_SITE.origin) {
       await t.bob.command(DOMAINS, '/domain key');
       const keys = await t.workspace.waitFor(() => t.bob.ephemerals().at(-1), { what: 'the passkeys' });
-      const reply = await people.replyAfter(t.bob, () => t.bob.click(keys, 'key_add'));
+      const reply = await people.actAndReadReply(t.bob, () => t.bob.click(keys, 'key_add'));
       expect(reply).toContain('Passkeys work only over `https`');
       return;
     }
-    const own = new Authenticator(PUBLIC);
-    expect(await people.enrol(t.bob, own)).toMatchObject({
+    const bobsKey = new Authenticator(PUBLIC_SITE);
+    expect(await people.enroll(t.bob, bobsKey)).toMatchObject({
       ...{ done: true, title: 'Added' },
-      text: expect.stringContaining(own.fingerprint),
+      text: expect.stringContaining(bobsKey.fingerprint),
     });
     const list = await people.showKeys(t.ada);
-    expect(list).toContain(own.fingerprint);
+    expect(list).toContain(bobsKey.fingerprint);
     expect(list).toContain('the operator hasn’t set SIGNING_ROOTS');
     expect(list).not.toContain('*valid*');
   });

@@ -1,81 +1,84 @@
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { z } from 'zod';
-import type { Authenticator, Misbehaviour } from '../support/authenticator.ts';
-import { actAndReadReply, buttonsOf, DOMAINS, type TestDemo, textOf } from '../support/demo.ts';
+import type { Authenticator, Misbehavior } from '../support/authenticator.ts';
+import { buttonsOf, DOMAINS, performAndReadReply, type TestDemo, textOf } from '../support/demo.ts';
 
 /* People with software passkeys, who sign on the bot’s pages over HTTP like a browser. */
 
-/** The configured address of the bot for browsers. */
-export const PUBLIC = { id: 'localhost', origin: 'http://localhost:3999' };
+/** The value of `PUBLIC_URL`, and its host as the passkeys' relying party. */
+export const PUBLIC_SITE = { id: 'localhost', origin: 'http://localhost:3999' };
 
-const options = z.object({ challenge: z.string() });
-const data = z.object({ action: z.enum(['get', 'create']), options });
-const pageReply = z.object({
+const optionsSchema = z.object({ challenge: z.string() });
+const pageDataSchema = z.object({ action: z.enum(['get', 'create']), options: optionsSchema });
+const pageReplySchema = z.object({
   done: z.boolean(),
   title: z.string(),
   text: z.string(),
   code: z.string().optional(),
 });
 
-function addressesIn(text: string): readonly string[] {
+function extractAddresses(text: string): readonly string[] {
   return [...new Set(text.match(/http:\/\/localhost:3999\/[\w/-]+/g))];
 }
 
 export function extractAddress(text: string): string {
-  const [address] = addressesIn(text);
+  const [address] = extractAddresses(text);
   if (address === undefined) throw new Error(`no address in: ${text}`);
   return address;
 }
 
-export function signingPeople(t: TestDemo) {
-  const at = (address: string) => address.replace(PUBLIC.origin, t.botUrl);
+export function createSigningHelpers(t: TestDemo) {
+  const toBotUrl = (address: string) => address.replace(PUBLIC_SITE.origin, t.botUrl);
 
   async function open(address: string) {
-    const response = await fetch(at(address));
+    const response = await fetch(toBotUrl(address));
     const html = await response.text();
     const [, json] = /id="data">(.*?)<\/script>/s.exec(html) ?? [];
     return {
       status: response.status,
       headers: response.headers,
       html,
-      data: json && data.parse(JSON.parse(json)),
+      data: json && pageDataSchema.parse(JSON.parse(json)),
     };
   }
 
-  /** Sends a browser's request. */
+  /** Posts to a page like a browser. */
   async function post(address: string, body: unknown, headers: Record<string, string> = {}) {
-    const response = await fetch(at(address), {
+    const response = await fetch(toBotUrl(address), {
       method: 'POST',
-      headers: { 'content-type': 'application/json', origin: PUBLIC.origin, ...headers },
+      headers: { 'content-type': 'application/json', origin: PUBLIC_SITE.origin, ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
-    const answer: unknown = await response.json();
-    return { status: response.status, ...pageReply.partial().parse(answer) };
+    const reply: unknown = await response.json();
+    return { status: response.status, ...pageReplySchema.partial().parse(reply) };
   }
 
   /** Clicks the page’s button and sends the passkey’s response. */
-  async function submitPage(address: string, authenticator: Authenticator, otherwise: Misbehaviour = {}) {
+  async function submitPage(address: string, authenticator: Authenticator, misbehavior: Misbehavior = {}) {
     const page = await open(address);
     if (page.data === undefined || page.data === '') throw new Error(page.html);
     const { challenge } = page.data.options;
     return post(
       address,
       page.data.action === 'create'
-        ? { label: 'Laptop', registration: authenticator.register(challenge, otherwise) }
-        : authenticator.answer(challenge, otherwise),
+        ? { label: 'Laptop', registration: authenticator.register(challenge, misbehavior) }
+        : authenticator.answer(challenge, misbehavior),
     );
   }
 
-  /** Clicks a button of `/domain key`. @returns the reply */
+  /** Clicks a button in the reply to `/domain key`. @returns the reply to the click */
   async function clickKeyButton(person: Actor, action: string, value?: string): Promise<string> {
-    const before = person.ephemerals().length;
+    const ephemeralCount = person.ephemerals().length;
     await person.command(DOMAINS, '/domain key');
-    const isKeys = (message: Message) => buttonsOf(message).includes('key_add');
-    const shown = await t.workspace.waitFor(() => person.ephemerals().slice(before).find(isKeys), {
-      what: 'the list of passkeys',
-    });
-    const pressing = () => person.click(shown, action, value === undefined ? {} : { value });
-    return actAndReadReply(t.workspace, person, pressing);
+    const isKeyList = (message: Message) => buttonsOf(message).includes('key_add');
+    const keyList = await t.workspace.waitFor(
+      () => person.ephemerals().slice(ephemeralCount).find(isKeyList),
+      {
+        what: 'the list of passkeys',
+      },
+    );
+    const clickButton = () => person.click(keyList, action, value === undefined ? {} : { value });
+    return performAndReadReply(t.workspace, person, clickButton);
   }
   const getKeyLink = async (...button: Parameters<typeof clickKeyButton>) =>
     extractAddress(await clickKeyButton(...button));
@@ -83,29 +86,30 @@ export function signingPeople(t: TestDemo) {
   return {
     open,
     post,
-    press: submitPage,
-    keyLink: getKeyLink,
+    submitPage,
+    getKeyLink,
     /** The reply to a person after an action. */
-    replyAfter: (person: Actor, act: () => Promise<unknown>) => actAndReadReply(t.workspace, person, act),
-    async enrol(person: Actor, authenticator: Authenticator) {
+    actAndReadReply: (person: Actor, act: () => Promise<unknown>) =>
+      performAndReadReply(t.workspace, person, act),
+    async enroll(person: Actor, authenticator: Authenticator) {
       return submitPage(await getKeyLink(person, 'key_add'), authenticator);
     },
-    async vouch(by: Actor, own: Authenticator, forKey: Authenticator) {
-      return submitPage(await getKeyLink(by, 'key_vouch', forKey.fingerprint), own);
+    async vouch(voucher: Actor, ownKey: Authenticator, forKey: Authenticator) {
+      return submitPage(await getKeyLink(voucher, 'key_vouch', forKey.fingerprint), ownKey);
     },
-    keyAnswer: clickKeyButton,
+    clickKeyButton,
     /** The addresses of the pages that retire a passkey, and that revoke it as compromised. */
-    async revokeLinks(by: Actor, key: Authenticator) {
-      const [retired = '', compromised = ''] = addressesIn(
-        await clickKeyButton(by, 'key_revoke', key.fingerprint),
+    async getRevokeLinks(revoker: Actor, key: Authenticator) {
+      const [retired = '', compromised = ''] = extractAddresses(
+        await clickKeyButton(revoker, 'key_revoke', key.fingerprint),
       );
       return { retired, compromised };
     },
-    async revoke(by: Actor, own: Authenticator, key: Authenticator, otherwise: Misbehaviour = {}) {
-      return submitPage(await getKeyLink(by, 'key_revoke', key.fingerprint), own, otherwise);
+    async revoke(revoker: Actor, ownKey: Authenticator, key: Authenticator, misbehavior: Misbehavior = {}) {
+      return submitPage(await getKeyLink(revoker, 'key_revoke', key.fingerprint), ownKey, misbehavior);
     },
     showKeys: async (person: Actor) => {
-      await actAndReadReply(t.workspace, person, () => person.command(DOMAINS, '/domain key'));
+      await performAndReadReply(t.workspace, person, () => person.command(DOMAINS, '/domain key'));
       return textOf(person.ephemerals().at(-1) ?? { blocks: [] });
     },
   };

@@ -1,17 +1,17 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import { afterEach, expect, test } from 'vitest';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
   DOMAINS,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   useTestDemo,
 } from '../support/demo.ts';
-import { approveRequested, orderOf, requestByCommand, VisibleOrder } from '../support/orders.ts';
-import { slowAnswers } from '../support/rudeness.ts';
+import { orderOf, requestAndApprove, requestByCommand, VisibleOrder } from '../support/orders.ts';
+import { createSlackLatency } from '../support/rudeness.ts';
 
 /* When Slack refuses the bot's messages, people still get a reply in time, and a working card. */
 
@@ -21,7 +21,7 @@ const t = useTestDemo({ rateLimits: true, settings: { APPROVAL_REMIND_AFTER: '90
 afterEach(() => {
   t.workspace.faults.clear();
   t.workspace.conditions.editWindowMs = undefined;
-  t.workspace.conditions.answerDelayMs = undefined;
+  t.workspace.conditions.getResponseDelayMs = undefined;
 });
 
 function lastMessage(): Message {
@@ -60,7 +60,7 @@ const orderIdIn = (text: string) => /order `([a-z0-9]{12})`/.exec(text)?.[1] ?? 
 const WAYS = [
   [
     'a command',
-    { kind: 'ratelimited', retryAfter: 30 },
+    { kind: 'ratelimited', retryAfterSeconds: 30 },
     async (name: string) => () => t.alice.command(DOMAINS, `/domain renew ${name}`),
   ],
   [
@@ -77,7 +77,9 @@ const WAYS = [
     async (name: string) => {
       await readCommandReply(t.workspace, t.alice, `/domain owner-change ${name}`);
       const draft = lastMessage();
-      const form = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+      const form = await performAndWaitForView(t.workspace, t.alice, () =>
+        t.alice.click(draft, 'order_confirm'),
+      );
       return () => t.alice.submit(form, { name });
     },
   ],
@@ -86,7 +88,7 @@ const WAYS = [
     { kind: 'error', code: 'fatal_error' },
     async (name: string) => {
       t.service.faults.set({ kind: 'refuse', code: 'EF01017', text: 'Not today', times: 1 });
-      const order = await approveRequested(
+      const order = await requestAndApprove(
         t.bob,
         requestByCommand(t.workspace, t.alice, `/domain renew ${name}`),
       );
@@ -104,7 +106,7 @@ test.each(WAYS)(
     await t.waitUntilSlackIsCurrent();
     t.workspace.faults.set({ method: 'chat.postMessage', ...fault });
     const startedAt = performance.now();
-    const answer = await actAndReadReply(t.workspace, t.alice, act);
+    const answer = await performAndReadReply(t.workspace, t.alice, act);
     expect(performance.now() - startedAt).toBeLessThan(MAX_REPLY_MS);
     expect(answer).toContain('Your order is saved');
     const order = new VisibleOrder(t.workspace, orderIdIn(answer), DOMAINS);
@@ -121,7 +123,7 @@ test.each(WAYS)(
 
 test('a command gets a reply within 3 s and one card when Slack takes seconds to respond', async () => {
   const name = newName();
-  t.workspace.conditions.answerDelayMs = slowAnswers();
+  t.workspace.conditions.getResponseDelayMs = createSlackLatency();
   const startedAt = performance.now();
   await t.alice.command(DOMAINS, `/domain renew ${name}`);
   const reply = await t.workspace.waitFor(
@@ -157,7 +159,7 @@ test('a click on Home gets a reply within 3 s if no message can be posted', asyn
   await order.waitForResult('CANCELLED');
   t.workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'fatal_error' });
   const startedAt = performance.now();
-  const shown = await actUntilOpened(t.workspace, t.bob, () =>
+  const shown = await performAndWaitForView(t.workspace, t.bob, () =>
     t.bob.click(home, 'order_approve', { value: order.id }),
   );
   expect(performance.now() - startedAt).toBeLessThan(MAX_REPLY_MS);
@@ -191,7 +193,7 @@ test('a card that can’t be edited is posted again, and the old card’s button
   await t.waitUntilSlackIsCurrent();
   const cardCount = cardsOf(order).length;
 
-  const answer = await actAndReadReply(t.workspace, t.bob, () => t.bob.click(old, 'order_approve'));
+  const answer = await performAndReadReply(t.workspace, t.bob, () => t.bob.click(old, 'order_approve'));
   expect(answer).toContain(`/p${card.ts.replace('.', '')}`);
   expect(answer).toContain(`/domain order ${order.id}`);
   await t.waitUntilSlackIsCurrent();
@@ -232,7 +234,7 @@ test('a card that Slack accepts only as text names the command that shows its bu
   const { card } = order;
   expect(card.blocks).toEqual([]);
   expect(card.text).toContain(`\`/domain order ${order.id}\``);
-  await actAndReadReply(t.workspace, t.bob, () => t.bob.command(DOMAINS, `/domain order ${order.id}`));
+  await performAndReadReply(t.workspace, t.bob, () => t.bob.command(DOMAINS, `/domain order ${order.id}`));
   const shown = t.bob.ephemerals().at(-1);
   if (shown === undefined) throw new Error('the order was not shown');
   expect(buttonsOf(shown)).toEqual(expect.arrayContaining(['order_approve', 'order_deny', 'order_look']));

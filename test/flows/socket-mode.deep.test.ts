@@ -1,22 +1,22 @@
 import diagnostics from 'node:diagnostics_channel';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { actAndReadReply, DOMAINS, link, readCommandReply, until, useTestDemo } from '../support/demo.ts';
-import { approveRequested, requestByCommand, requestsOf } from '../support/orders.ts';
+import { DOMAINS, link, performAndReadReply, readCommandReply, until, useTestDemo } from '../support/demo.ts';
+import { requestAndApprove, requestByCommand, requestsOf } from '../support/orders.ts';
 
 /* Socket Mode: Slack's deliveries arrive over a socket that the bot opens. */
 
-const t = useTestDemo({ socketMode: true, linked: [] });
+const t = useTestDemo({ socketMode: true, linkedPeople: [] });
 
 const get = async (path: string) => {
   const response = await fetch(t.botUrl + path);
   return { status: response.status, text: await response.text() };
 };
 
-const isReady = async () => t.workspace.socket.connections > 0 && (await get('/readyz')).status === 200;
+const isReady = async () => t.workspace.socket.connectionCount > 0 && (await get('/readyz')).status === 200;
 
 async function renew(name: string): Promise<void> {
-  const order = await approveRequested(
+  const order = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, `/domain renew ${name}`),
   );
@@ -42,8 +42,8 @@ test('Slack’s events about people and groups arrive over the socket', async ()
   const order = await requestByCommand(t.workspace, t.alice, '/domain renew diner.rest');
   await t.carol.openHome();
   await t.workspace.waitFor(() => t.carol.homeView(), { what: 'the Home tab, which caches the group' });
-  await t.workspace.setUsergroup('S0APPROVERS', []);
-  const refused = actAndReadReply(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
+  await t.workspace.setUsergroupMembers('S0APPROVERS', []);
+  const refused = performAndReadReply(t.workspace, t.carol, () => t.carol.click(order.card, 'order_approve'));
   expect(await refused).toContain('Only approvers can approve orders.');
   await t.workspace.changePerson('U0ALICE', { deleted: true });
   await order.waitForResult('FAILED');
@@ -81,8 +81,8 @@ test('the bot stays up during an outage of Slack and reconnects afterwards', asy
   t.workspace.faults.set({ method: 'apps.connections.open', kind: 'http_500', times: 1 });
   t.workspace.faults.set({ method: 'apps.connections.open', kind: 'lost_answer', times: 1 });
   t.workspace.socket.disconnect();
-  await until('the connection is gone', () => t.workspace.socket.connections === 0);
-  await until('the bot is connected again', () => t.workspace.socket.connections > 0, 15_000);
+  await until('the connection is gone', () => t.workspace.socket.connectionCount === 0);
+  await until('the bot is connected again', () => t.workspace.socket.connectionCount > 0, 15_000);
   await until('the bot is ready', isReady, 15_000);
   await renew('soup.rest');
 });
@@ -108,7 +108,7 @@ describe('a stopping bot', () => {
     const userLookup = waitForCall('users.info');
     const command = bob.command(DOMAINS, '/domain watch stopping.rest');
     await userLookup;
-    await demo.bot.stop();
+    await demo.bot.stopBot();
     expect((await command).acked).toBe(true);
   });
 });

@@ -1,8 +1,8 @@
 import type { Actor } from '@domain-steward/slack-workspace';
 import { expect, it } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { actAndReadReply, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
-import { approveRequested, requestByCommand } from '../support/orders.ts';
+import { performAndReadReply, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
+import { requestAndApprove, requestByCommand } from '../support/orders.ts';
 
 const t = useTestDemo({ settings: { APPROVERS: 'U0BOB' } });
 const NOW = new Date();
@@ -20,7 +20,7 @@ it('the spending of a year or month is shown with upcoming costs, and exported a
     NOW,
   );
   await readCommandReply(t.workspace, t.alice, `/domain watch later.rest ${inDays(100)}`);
-  const renewed = await approveRequested(
+  const renewed = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 2'),
   );
@@ -44,7 +44,7 @@ it('the spending of a year or month is shown with upcoming costs, and exported a
   const shown = t.alice.ephemerals().find((message) => textOf(message).includes(`in ${monthOf(MONTH)}, for`));
   if (shown === undefined) throw new Error('the month was not shown');
   expect(JSON.stringify(shown.blocks)).toContain('data_visualization');
-  await actAndReadReply(t.workspace, t.alice, () => t.alice.click(shown, 'spend_export'));
+  await performAndReadReply(t.workspace, t.alice, () => t.alice.click(shown, 'spend_export'));
   const file = t.workspace.messages('D0ALICE').findLast(({ files }) => files !== undefined)?.files?.[0];
   if (file === undefined) throw new Error('no file was sent');
   const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();
@@ -83,7 +83,7 @@ it('private orders are in everyone’s totals, but shown only to people who can 
 
   const shown = t.carol.ephemerals().at(-1);
   if (shown === undefined) throw new Error('no spend report was shown');
-  await actAndReadReply(t.workspace, t.carol, () => t.carol.click(shown, 'spend_export'));
+  await performAndReadReply(t.workspace, t.carol, () => t.carol.click(shown, 'spend_export'));
   const file = t.workspace.messages('D0CAROL').findLast(({ files }) => files !== undefined)?.files?.[0];
   if (file === undefined) throw new Error('no file was sent');
   const csv = await (await fetch(new URL(file.url_private_download, t.workspace.url))).text();

@@ -5,21 +5,21 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { bundleOnce } from '../support/bundle.ts';
 import { startChild } from '../support/child.ts';
 import { DOMAINS, link, readCommandReply } from '../support/demo.ts';
-import { MAIN, type Surroundings, startSurroundings } from '../support/harness.ts';
+import { type BotEnvironment, MAIN_BOT, startBotEnvironment } from '../support/harness.ts';
 
 /* `npm start` with valid and invalid settings. */
 
 const MAX_WAIT_MS = 120_000;
 
-let s: Surroundings;
+let s: BotEnvironment;
 beforeAll(async () => {
-  s = await startSurroundings();
+  s = await startBotEnvironment();
 }, MAX_WAIT_MS);
 afterAll(() => s.stop());
 
 /** Starts with these settings and expects exit code 1. @returns the output */
 async function failToStart(settings: Readonly<Record<string, string | undefined>>): Promise<string> {
-  const child = startChild(await bundleOnce(MAIN), { env: settings, cwd: s.folder });
+  const child = startChild(await bundleOnce(MAIN_BOT), { env: settings, cwd: s.folder });
   const end = await child.ended;
   expect(end, child.output()).toBe(1);
   return child.output();
@@ -98,7 +98,7 @@ test(
     const fromFile = Object.fromEntries(Object.keys(s.settings).map((name) => [name, undefined]));
     const alice = s.workspace.as('U0ALICE');
 
-    const first = await s.start(MAIN, fromFile);
+    const first = await s.start(MAIN_BOT, fromFile);
     expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
     expect((await fetch(`${first.url}/healthz`)).status).toBe(200);
     expect(await (await fetch(`${first.url}/metrics`)).text()).toContain('domain_steward_orders');
@@ -115,7 +115,7 @@ test(
       expect(() => JSON.parse(line), line).not.toThrow();
     expect(first.child.output()).not.toContain('alice-sandbox-password');
 
-    const second = await s.start(MAIN, fromFile);
+    const second = await s.start(MAIN_BOT, fromFile);
     expect(await readCommandReply(s.workspace, alice, '/domain whoami')).toContain('alice in context 4');
     process.kill(second.child.pid, 'SIGINT');
     expect(await second.child.ended, second.child.output()).toBe(0);
@@ -129,8 +129,8 @@ test(
     // Slack is down, so the start never finishes.
     s.workspace.faults.set({ method: 'auth.test', kind: 'http_500' });
     onTestFinished(() => s.workspace.faults.clear());
-    const child = startChild(await bundleOnce(MAIN), { env: s.settings, cwd: s.folder });
-    await child.line(/waiting for Slack/);
+    const child = startChild(await bundleOnce(MAIN_BOT), { env: s.settings, cwd: s.folder });
+    await child.waitForLine(/waiting for Slack/);
     const stoppedAt = Date.now();
     process.kill(child.pid, 'SIGTERM');
     expect(await child.ended, child.output()).toBe(0);
@@ -143,7 +143,7 @@ test(
   'a bot in Socket Mode survives a delivery that crashes Slack’s library',
   async () => {
     const { SLACK_SIGNING_SECRET: _unused, ...settings } = s.settings;
-    const bot = await s.start(MAIN, {
+    const bot = await s.start(MAIN_BOT, {
       ...settings,
       SLACK_SIGNING_SECRET: undefined,
       SLACK_APP_TOKEN: s.workspace.appToken,
@@ -153,7 +153,7 @@ test(
     const delivery = s.workspace.deliveries.at(-1);
     if (delivery?.transport !== 'socket') throw new Error('the command was not delivered over the socket');
     void s.workspace.redeliver({ ...delivery, type: 'events_api', payload: { type: 'event_callback' } });
-    await bot.child.line(/unhandled rejection/);
+    await bot.child.waitForLine(/unhandled rejection/);
     expect((await alice.command(DOMAINS, '/domain help')).acked).toBe(true);
     process.kill(bot.child.pid, 'SIGTERM');
     expect(await bot.child.ended, bot.child.output()).toBe(0);

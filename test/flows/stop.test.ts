@@ -1,22 +1,22 @@
 import { afterEach, expect, test } from 'vitest';
 import {
-  actAndReadReply,
   buttonsOf,
   DOMAINS,
+  performAndReadReply,
   readCommandReply,
   textOf,
   until,
   useTestDemo,
 } from '../support/demo.ts';
 import {
-  approveRequested,
-  chargesFor,
+  countChargesFor,
   orderOf,
+  requestAndApprove,
   requestByCommand,
   requestsOf,
   type VisibleOrder,
 } from '../support/orders.ts';
-import { clickAs, downloadAuditLog } from '../support/people.ts';
+import { downloadAuditLog, forgeClick } from '../support/people.ts';
 
 /* An approved order that is retried because the service is busy can be stopped. */
 
@@ -37,14 +37,14 @@ const waitForStopButton = (order: VisibleOrder) =>
 
 test('the card shows the next attempt, and Stop cancels the order without further requests', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'cafe.rest' } });
-  const order = await approveRequested(
+  const order = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest 2'),
   );
   await order.waitForState('APPROVED');
   const card = await waitForStopButton(order);
   expect(textOf(card)).toMatch(/Waiting to retry.*next attempt .*The service is busy\./s);
-  expect(await actAndReadReply(t.workspace, t.ada, () => t.ada.click(card, 'order_stop'))).toMatch(
+  expect(await performAndReadReply(t.workspace, t.ada, () => t.ada.click(card, 'order_stop'))).toMatch(
     /Only the requester or an approver can stop this/,
   );
   expect(order.state).toBe('APPROVED');
@@ -56,8 +56,8 @@ test('the card shows the next attempt, and Stop cancels the order without furthe
   );
   expect(textOf(order.card)).toMatch(/Stopped, nothing was carried out/);
   expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
-  const late = () => clickAs(t.workspace, 'U0BOB', 'order_stop', order.id);
-  expect(await actAndReadReply(t.workspace, t.bob, late)).toMatch(/was canceled/);
+  const late = () => forgeClick(t.workspace, 'U0BOB', 'order_stop', order.id);
+  expect(await performAndReadReply(t.workspace, t.bob, late)).toMatch(/was canceled/);
   expect(await readCommandReply(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(
     /stopped: the rest won’t be sent by <@U0ALICE>/,
   );
@@ -67,7 +67,7 @@ test('the card shows the next attempt, and Stop cancels the order without furthe
   );
 
   t.service.faults.clear();
-  const again = await approveRequested(
+  const again = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest'),
   );
@@ -75,12 +75,12 @@ test('the card shows the next attempt, and Stop cancels the order without furthe
   await t.demo.moveTime(HOUR_MS);
   await t.waitUntilSlackIsCurrent();
   expect(requestsOf(t.service, order).map(({ status }) => status)).toEqual([429]);
-  expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
+  expect(countChargesFor(t.service, 'cafe.rest')).toBe(1);
 });
 
 test('Stop on an order for several names keeps the done one and stops the pending one', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'deli.rest' } });
-  const order = await approveRequested(
+  const order = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, '/domain renew bar.rest deli.rest'),
   );
@@ -93,7 +93,7 @@ test('Stop on an order for several names keeps the done one and stops the pendin
   await t.demo.moveTime(HOUR_MS);
   await t.waitUntilSlackIsCurrent();
   await until('both requests', () => requestsOf(t.service, order).length === 2);
-  expect([chargesFor(t.service, 'bar.rest'), chargesFor(t.service, 'deli.rest')]).toEqual([1, 0]);
+  expect([countChargesFor(t.service, 'bar.rest'), countChargesFor(t.service, 'deli.rest')]).toEqual([1, 0]);
   expect(t.workspace.messages(DOMAINS).filter((message) => orderOf(message)?.id === order.id)).toHaveLength(
     2,
   );

@@ -2,33 +2,33 @@ import {
   SANDBOX_ACCOUNTS,
   SANDBOX_CONTACTS,
   SANDBOX_NAMESERVERS,
-  SANDBOX_TRANSFER,
+  SANDBOX_TRANSFERABLE_DOMAIN,
 } from '@domain-steward/sandbox-service';
 import { describe, expect, test } from 'vitest';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
   DOMAINS,
   link,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   useTestDemo,
 } from '../support/demo.ts';
 import {
-  approveRequested,
   orderOf,
+  requestAndApprove,
   requestByCommand,
   requestsOf,
   type VisibleOrder,
   waitForOrder,
 } from '../support/orders.ts';
-import { DELEGATION } from '../support/people.ts';
+import { CONTACTS_AND_NAMESERVERS } from '../support/people.ts';
 
 /* The main tasks, from the command to the result in the thread: one person requests, another one approves. */
 
-const t = useTestDemo({ linked: [] });
+const t = useTestDemo({ linkedPeople: [] });
 
 const DELEGATION_ON_THE_WIRE = {
   ownerc: { id: SANDBOX_CONTACTS[0] },
@@ -50,7 +50,7 @@ test('an account is linked once the service accepts it, and shown without its pa
   expect(wrong).toMatchObject({ outcome: 'errors', sent: true, errors: { password: expect.any(String) } });
   expect(await readCommandReply(t.workspace, t.alice, '/domain whoami')).toContain('/domain link');
 
-  const answer = await actAndReadReply(t.workspace, t.alice, () =>
+  const answer = await performAndReadReply(t.workspace, t.alice, () =>
     t.alice.submit(view, { user, context: '4', password }),
   );
   expect(answer).toMatch(/alice in context 4.*LIVE/s);
@@ -105,7 +105,7 @@ describe('renewing cafe.rest for two years', () => {
     ['a person who isn’t an approver', 'U0ADA', /approvers/i],
   ])('refuses a click by %s with a reason', async (_who, userId, why) => {
     const person = t.workspace.as(userId);
-    const answer = await actAndReadReply(t.workspace, person, () =>
+    const answer = await performAndReadReply(t.workspace, person, () =>
       person.click(order.card, 'order_approve'),
     );
     expect(answer).toMatch(why);
@@ -165,13 +165,13 @@ test('the request is sent within a second of the click', async () => {
 
 test('create: errors are shown at their fields, and the corrected form makes an order', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain create brasserie.rest');
-  const wrong = await t.alice.submit(view, { ...DELEGATION, nameServers: 'ns1.dns.example' });
+  const wrong = await t.alice.submit(view, { ...CONTACTS_AND_NAMESERVERS, nameServers: 'ns1.dns.example' });
   expect(wrong).toMatchObject({
     outcome: 'errors',
     sent: true,
     errors: { nameServers: expect.stringMatching(/2/) },
   });
-  const order = await waitForOrder(t.workspace, () => t.alice.submit(view, DELEGATION));
+  const order = await waitForOrder(t.workspace, () => t.alice.submit(view, CONTACTS_AND_NAMESERVERS));
   expect(textOf(order.card)).toContain('Register brasserie.rest');
   expect(textOf(order.card)).toContain(SANDBOX_NAMESERVERS[0]);
   await t.bob.click(order.card, 'order_approve');
@@ -186,10 +186,10 @@ test('create: errors are shown at their fields, and the corrected form makes an 
 });
 
 test('transfer: only the service gets the auth code', async () => {
-  const { name, authCode } = SANDBOX_TRANSFER;
+  const { name, authCode } = SANDBOX_TRANSFERABLE_DOMAIN;
   const view = await openForm(t.workspace, t.alice, `/domain transfer ${name}`);
   const order = await waitForOrder(t.workspace, () =>
-    t.alice.submit(view, { ...DELEGATION, auth: authCode }),
+    t.alice.submit(view, { ...CONTACTS_AND_NAMESERVERS, auth: authCode }),
   );
   const waiting = await t.dump();
   await t.bob.click(order.card, 'order_approve');
@@ -203,7 +203,7 @@ test('transfer: only the service gets the auth code', async () => {
     'the messages': JSON.stringify(t.workspace.messages(DOMAINS)),
     'people’s messages': JSON.stringify(t.alice.ephemerals().concat(t.bob.ephemerals())),
     'the calls to Slack': JSON.stringify(t.workspace.calls),
-    'the log': t.logged(),
+    'the log': t.getLog(),
     'the database while the order was pending': waiting,
     'the database at the end': await t.dump(),
   };
@@ -222,7 +222,7 @@ test('transfer: only the service gets the auth code', async () => {
 });
 
 test('restore: a deleted name is restored', async () => {
-  const order = await approveRequested(
+  const order = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, '/domain restore gone.rest'),
   );
@@ -234,7 +234,9 @@ test('restore: a deleted name is restored', async () => {
 
 test('the message shortcut posts the card and the result in the message’s thread', async () => {
   const message = t.alice.say(DOMAINS, 'deli.rest runs out soon, who renews it?');
-  const menu = await actUntilOpened(t.workspace, t.alice, () => t.alice.shortcut('domain_here', message));
+  const menu = await performAndWaitForView(t.workspace, t.alice, () =>
+    t.alice.shortcut('domain_here', message),
+  );
   const next = await t.alice.submit(menu, { task: 'renew' });
   if (next.outcome !== 'updated') throw new Error(`the menu did not lead to a form: ${JSON.stringify(next)}`);
   const order = await waitForOrder(t.workspace, () =>

@@ -1,12 +1,12 @@
 import type { SubmitResult } from '@domain-steward/slack-workspace';
 import { expect, test } from 'vitest';
 import type { PolicyRule } from '../../src/policy/policy.ts';
-import { rule } from '../policy/sample.ts';
+import { newPolicyRule } from '../policy/sample.ts';
 import {
-  actAndReadReply,
-  actUntilOpened,
   DOMAINS,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   useTestDemo,
 } from '../support/demo.ts';
@@ -15,7 +15,7 @@ import { orderOf, waitForOrder } from '../support/orders.ts';
 /* A rule for a name applies to all its redirects, in any spelling of their source. */
 
 let rules: readonly PolicyRule[] = [];
-const t = useTestDemo({ policy: { current: async () => ({ version: 3, rules }) } });
+const t = useTestDemo({ policy: { loadCurrentPolicy: async () => ({ version: 3, rules }) } });
 
 async function requestRedirect(source: string, type = 'DOMAIN'): Promise<SubmitResult> {
   const view = await openForm(t.workspace, t.alice, '/domain redirect');
@@ -26,12 +26,12 @@ async function requestRedirect(source: string, type = 'DOMAIN'): Promise<SubmitR
 
 /** Requests a redirect that the form accepts. @returns the policy's refusal */
 const expectRefusal = (source: string) =>
-  actAndReadReply(t.workspace, t.alice, async () => {
+  performAndReadReply(t.workspace, t.alice, async () => {
     expect(await requestRedirect(source), source).toMatchObject({ outcome: 'closed' });
   });
 
 test('a rule for a name applies to every spelling that the form accepts', async () => {
-  rules = [rule({ name: 'not the café', names: ['cafe.rest'], decision: 'refuse' })];
+  rules = [newPolicyRule({ name: 'not the café', names: ['cafe.rest'], decision: 'refuse' })];
   const sent = t.service.requests.length;
   for (const source of [
     ...['cafe.rest', 'Cafe.REST.', 'http://cafe.rest/', 'cafe.rest/menu', 'www.cafe.rest', 'a.b.cafe.rest/x'],
@@ -64,9 +64,9 @@ test('a rule for a tag applies to everything below the tagged name', async () =>
   await readCommandReply(t.workspace, t.alice, '/domain name cafe.rest');
   const [screen] = t.alice.ephemerals().slice(-1);
   if (screen === undefined) throw new Error('the name was not shown');
-  const edit = await actUntilOpened(t.workspace, t.alice, () => t.alice.click(screen, 'name_edit'));
-  await actAndReadReply(t.workspace, t.alice, () => t.alice.submit(edit, { tags: 'brand' }));
-  rules = [rule({ name: 'not the brand', names: ['tag:brand'], decision: 'refuse' })];
+  const edit = await performAndWaitForView(t.workspace, t.alice, () => t.alice.click(screen, 'name_edit'));
+  await performAndReadReply(t.workspace, t.alice, () => t.alice.submit(edit, { tags: 'brand' }));
+  rules = [newPolicyRule({ name: 'not the brand', names: ['tag:brand'], decision: 'refuse' })];
   for (const source of ['cafe.rest', 'www.cafe.rest', 'cafe.rest/path', 'info@cafe.rest'])
     expect(await expectRefusal(source), source).toContain('rule “not the brand”');
   const order = await waitForOrder(t.workspace, () => requestRedirect('bar.rest/cafe.rest'), DOMAINS);

@@ -18,7 +18,7 @@ let site: CrashSite;
 let db: pg.Client;
 beforeAll(async () => {
   site = await CrashSite.open();
-  db = new pg.Client({ connectionString: site.s.databaseUrl });
+  db = new pg.Client({ connectionString: site.environment.databaseUrl });
   await db.connect();
 }, MAX_WAIT_MS);
 afterAll(async () => {
@@ -32,9 +32,9 @@ async function suspendRenewal(
   bot: RunningBot,
   point: 'sentAt committed' | 'connected',
 ): Promise<VisibleOrder> {
-  const { workspace } = site.s;
+  const { workspace } = site.environment;
   workspace.setRequestUrl(`${bot.url}/slack/events`);
-  const order = await waitForOrder(workspace, () => site.ask(names));
+  const order = await waitForOrder(workspace, () => site.requestRenewal(names));
   // Not earlier, because other work of the bot must not trigger the suspension.
   await site.suspendAt(point);
   // The click times out if the bot doesn't respond.
@@ -46,7 +46,7 @@ async function suspendRenewal(
   return order;
 }
 
-const requestsFor = (names: string) => site.requests().filter(({ name }) => name === names);
+const requestsFor = (names: string) => site.listRenewalRequests().filter(({ name }) => name === names);
 
 async function stateOf(id: string): Promise<{ readonly state: string; readonly isLeaseExpired: boolean }> {
   const { rows } = await db.query<{ state: string; isLeaseExpired: boolean }>(
@@ -61,7 +61,7 @@ async function stateOf(id: string): Promise<{ readonly state: string; readonly i
 test(
   'a bot suspended at “connected” sends nothing after its lease has expired',
   async () => {
-    const names = site.names('alone');
+    const names = site.addNames('alone');
     const order = await suspendRenewal(names, site.bot, 'connected');
     await until('the lease has expired', async () => (await stateOf(order.id)).isLeaseExpired);
     process.kill(site.bot.child.pid, 'SIGCONT');
@@ -74,8 +74,8 @@ test(
 test(
   'a bot suspended at “sentAt committed” sends nothing after another bot has taken over',
   async () => {
-    const { workspace } = site.s;
-    const names = site.names('replaced');
+    const { workspace } = site.environment;
+    const names = site.addNames('replaced');
     const { bot } = site;
     const order = await suspendRenewal(names, bot, 'sentAt committed');
     // Started only now, so that it can't claim the order first.
@@ -90,7 +90,7 @@ test(
     await again.waitForResult('SUCCEEDED');
 
     process.kill(bot.child.pid, 'SIGCONT');
-    await bot.child.line(new RegExp(`"orderId":"${order.id}".*"ended":`));
+    await bot.child.waitForLine(new RegExp(`"orderId":"${order.id}".*"ended":`));
     await other.child.kill('SIGTERM');
     expect(requestsFor(names).map(({ ctid }) => ctid)).toEqual([again.id]);
     expect((await stateOf(order.id)).state).toBe('FAILED');

@@ -1,26 +1,26 @@
-import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '@domain-steward/sandbox-service';
+import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFERABLE_DOMAIN } from '@domain-steward/sandbox-service';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import {
-  actAndReadReply,
-  actUntilOpened,
   buttonsOf,
   link,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   until,
   useTestDemo,
 } from '../support/demo.ts';
 import {
-  approveRequested,
+  requestAndApprove,
   requestByCommand,
   requestsOf,
-  resetRows,
+  resetToApproved,
   type VisibleOrder,
   waitForOrder,
 } from '../support/orders.ts';
-import { DELEGATION, expectFormClosed } from '../support/people.ts';
+import { CONTACTS_AND_NAMESERVERS, expectFormClosed } from '../support/people.ts';
 
 /* An attacker writes to the database: moved or changed sealed values can't be opened, and the reply says what to do. */
 
@@ -28,7 +28,7 @@ const HOUR_MS = 60 * 60_000;
 const MISMATCH = /no longer matches what was requested and approved, so nothing was sent/;
 const LINK_AGAIN = /Link (your|the) account again with `\/domain link`/;
 
-const t = useTestDemo({ linked: ['alice', 'bob'] });
+const t = useTestDemo({ linkedPeople: ['alice', 'bob'] });
 let client: pg.Client;
 
 beforeAll(async () => {
@@ -79,7 +79,7 @@ test('an order whose key is missing waits, and is sent once the account is linke
 
   expect(await send('/domain renew tapas.rest')).toMatch(/key is missing.*nothing was sent.*Try again/s);
   await t.bob.click(order.card, 'order_approve');
-  await until('the missing key is logged', () => /"keyId":"gone".*key is missing/.test(t.logged()));
+  await until('the missing key is logged', () => /"keyId":"gone".*key is missing/.test(t.getLog()));
   expect(requestsOf(t.service, order)).toEqual([]);
 
   await link(t.workspace, t.alice);
@@ -98,11 +98,11 @@ test('an account row moved to another person can’t be used', async () => {
 });
 
 test('another sealed value in place of an order’s auth code can’t be opened', async () => {
-  const form = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFER.name}`);
+  const form = await openForm(t.workspace, t.alice, `/domain transfer ${SANDBOX_TRANSFERABLE_DOMAIN.name}`);
   const order = await waitForOrder(t.workspace, () =>
     t.alice.submit(form, {
-      ...DELEGATION,
-      auth: SANDBOX_TRANSFER.authCode,
+      ...CONTACTS_AND_NAMESERVERS,
+      auth: SANDBOX_TRANSFERABLE_DOMAIN.authCode,
     }),
   );
   await client.query(
@@ -122,9 +122,9 @@ test('a tampered secret result isn’t revealed, and the reply says why', async 
     `UPDATE revealable_secrets SET sealed = set_byte(sealed, 3, get_byte(sealed, 3) # 255) WHERE order_id = $1`,
     [order.id],
   );
-  expect(await actAndReadReply(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
-    'This can’t be decrypted: its key is missing, or the data was changed.',
-  );
+  expect(
+    await performAndReadReply(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal')),
+  ).toContain('This can’t be decrypted: its key is missing, or the data was changed.');
   expect(t.alice.openedViews()).toEqual([]);
 });
 
@@ -157,7 +157,7 @@ test('an order changed while it was pending isn’t approved, and admins are not
 
 test('an order changed after its approval isn’t sent, and admins are notified once', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'deli.rest' } });
-  const order = await approveRequested(
+  const order = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, '/domain renew deli.rest 2'),
   );
@@ -180,7 +180,9 @@ const ENDS: Readonly<
   DENIED: [
     'tapas.rest',
     async (order) => {
-      const form = await actUntilOpened(t.workspace, t.bob, () => t.bob.click(order.card, 'order_deny'));
+      const form = await performAndWaitForView(t.workspace, t.bob, () =>
+        t.bob.click(order.card, 'order_deny'),
+      );
       expectFormClosed(await t.bob.submit(form, { reason: 'no' }));
     },
   ],
@@ -194,7 +196,7 @@ test.each(Object.entries(ENDS))(
     await act(order);
     await order.waitForResult(state);
     const sent = requestsOf(t.service, order).length;
-    await resetRows((sql) => client.query(sql), order);
+    await resetToApproved((sql) => client.query(sql), order);
     await t.demo.bot.catchUp();
     await order.waitForResult('FAILED');
     expect(requestsOf(t.service, order)).toHaveLength(sent);

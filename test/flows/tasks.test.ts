@@ -1,22 +1,22 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
-  actAndReadReply,
-  actUntilOpened,
   DOMAINS,
   deliverSigned,
   openForm,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   until,
   useTestDemo,
 } from '../support/demo.ts';
-import { detailsOf } from '../support/looking.ts';
+import { readDetails } from '../support/looking.ts';
 import { requestByCommand, requestsOf, waitForOrder } from '../support/orders.ts';
 import {
   buttonValue,
-  clickAs,
+  CONTACTS_AND_NAMESERVERS,
   confirmByName,
-  DELEGATION,
+  forgeClick,
   linkApplication,
   linkTwoFactor,
   listFields,
@@ -206,7 +206,9 @@ describe('tasks with a confirmation', () => {
     const order = await waitForOrder(t.workspace, () =>
       confirmByName(t.workspace, t.alice, draft, 'deli.rest'),
     );
-    const answer = await actAndReadReply(t.workspace, t.alice, () => t.alice.click(draft, 'order_confirm'));
+    const answer = await performAndReadReply(t.workspace, t.alice, () =>
+      t.alice.click(draft, 'order_confirm'),
+    );
     expect(answer).toContain('nothing left to confirm');
     await order.waitForResult('SUCCEEDED');
     expect(textOf(order.card)).toContain('Deleted deli.rest');
@@ -233,8 +235,8 @@ describe('tasks with a confirmation', () => {
       text.includes('for cafe.rest?'),
     );
     const value = buttonValue(own, 'order_confirm');
-    const answer = await actAndReadReply(t.workspace, t.bob, () =>
-      clickAs(t.workspace, 'U0BOB', 'order_confirm', value),
+    const answer = await performAndReadReply(t.workspace, t.bob, () =>
+      forgeClick(t.workspace, 'U0BOB', 'order_confirm', value),
     );
     expect(answer).toContain('Only the requester');
     expect(t.service.requestsFor({ name: 'cafe.rest', task: 'domain.ownerChange' })).toEqual([]);
@@ -272,8 +274,10 @@ test.each([
   const view = await openForm(t.workspace, t.alice, `/domain create ${name}`);
   const ticked = JSON.stringify(view.blocks.find(({ block_id: id }) => id === 'confirmOrder'));
   expect(ticked).toMatch(/"initial_options":.*Send it as confirmed.*doesn’t say what happens/);
-  const order = await waitForOrder(t.workspace, () => t.alice.submit(view, { ...DELEGATION, ...tick }));
-  expect(await detailsOf(t.workspace, t.bob, order.card)).toContain(shown);
+  const order = await waitForOrder(t.workspace, () =>
+    t.alice.submit(view, { ...CONTACTS_AND_NAMESERVERS, ...tick }),
+  );
+  expect(await readDetails(t.workspace, t.bob, order.card)).toContain(shown);
   await t.bob.click(order.card, 'order_approve');
   // The sandbox refuses unconfirmed registrations; the documentation doesn’t say what the service does.
   await order.waitForResult(confirmOrder ? 'SUCCEEDED' : 'FAILED');
@@ -282,7 +286,10 @@ test.each([
 
 test('a registration without a checkbox value is sent as confirmed', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain create untouched.rest');
-  const values = Object.entries(DELEGATION).map(([field, value]) => [field, { [field]: { value } }]);
+  const values = Object.entries(CONTACTS_AND_NAMESERVERS).map(([field, value]) => [
+    field,
+    { [field]: { value } },
+  ]);
   const name = { name: { name: { value: 'untouched.rest' } } };
   const payload = {
     type: 'view_submission',
@@ -324,7 +331,9 @@ describe('a two-factor account', () => {
 
   test('is offered only the tasks it can do by the message shortcut', async () => {
     const message = t.alice.say(DOMAINS, 'where does the shop lead?');
-    const menu = await actUntilOpened(t.workspace, t.carol, () => t.carol.shortcut('domain_here', message));
+    const menu = await performAndWaitForView(t.workspace, t.carol, () =>
+      t.carol.shortcut('domain_here', message),
+    );
     expect(listOptions(menu, 'task')).toEqual(['redirect', 'ssl-contact', 'user', 'prereg']);
     const next = await t.carol.submit(menu, { task: 'redirect' });
     expect(next.outcome).toBe('updated');

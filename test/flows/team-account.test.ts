@@ -2,8 +2,8 @@ import { SANDBOX_ACCOUNTS } from '@domain-steward/sandbox-service';
 import type { Actor, InputValue } from '@domain-steward/slack-workspace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
-import { actAndReadReply, openForm, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
-import { detailsOf } from '../support/looking.ts';
+import { openForm, performAndReadReply, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
+import { readDetails } from '../support/looking.ts';
 import { requestByCommand, requestsOf, waitForOrder } from '../support/orders.ts';
 import {
   chooseMethod,
@@ -11,7 +11,7 @@ import {
   expectFormClosed,
   giveReason,
   listFields,
-  openLink,
+  openLinkForm,
   requestAndConfirm,
   revealOrderSecret,
 } from '../support/people.ts';
@@ -41,13 +41,14 @@ const FREE: PolicyRule = {
   signed: false,
 };
 const policy: Policy = { version: 2, rules: [FREE] };
-const t = useTestDemo({ policy: { current: async () => policy } });
+const t = useTestDemo({ policy: { loadCurrentPolicy: async () => policy } });
 
-const replyAfter = (person: Actor, act: () => Promise<unknown>) => actAndReadReply(t.workspace, person, act);
+const replyAfter = (person: Actor, act: () => Promise<unknown>) =>
+  performAndReadReply(t.workspace, person, act);
 
 /** Fills in the form for the team's account. */
 async function linkTeam(person: Actor, values: Readonly<Record<string, InputValue>> = {}) {
-  const view = await openLink(t.workspace, person, 'trusted_application');
+  const view = await openLinkForm(t.workspace, person, 'trusted_application');
   return person.submit(view, { ...APPLICATION, team: ['true'], ...values });
 }
 
@@ -59,7 +60,7 @@ async function expectSecretHidden(secret: string): Promise<void> {
     ),
     ephemerals: JSON.stringify([t.ada, t.bob, t.carol, t.alice].map((person) => person.ephemerals())),
     calls: JSON.stringify(t.workspace.calls),
-    log: t.logged(),
+    log: t.getLog(),
     database: await t.dump(),
     audit: (await downloadAuditLog(t.workspace)).csv,
   };
@@ -85,14 +86,14 @@ describe('before a team account is linked', () => {
     const chosen = await chooseMethod(t.workspace, t.ada, form, 'trusted_application');
     expect(listFields(chosen)).toEqual(['method', 'uuid', 'application', 'password', 'team']);
     await t.ada.close(chosen);
-    const others = await openLink(t.workspace, t.carol, 'trusted_application');
+    const others = await openLinkForm(t.workspace, t.carol, 'trusted_application');
     expect(listFields(others)).toEqual(['method', 'uuid', 'application', 'password']);
     await t.carol.close(others);
   });
 
   test('only an admin can link it, even with a forged form', async () => {
     await t.workspace.changePerson('U0BOB', { is_admin: true });
-    const view = await openLink(t.workspace, t.bob, 'trusted_application');
+    const view = await openLinkForm(t.workspace, t.bob, 'trusted_application');
     expect(listFields(view)).toContain('team');
     await t.workspace.changePerson('U0BOB', { is_admin: false });
     const result = await t.bob.submit(view, { ...APPLICATION, team: ['true'] });
@@ -157,7 +158,7 @@ describe('the team’s account', () => {
     const asked = t.carol.ephemerals().slice(before).map(textOf).join('\n');
     expect(asked, 'the confirmation request').toContain('*the team’s account*');
     expect(order.state).toBe('PENDING');
-    const details = await detailsOf(t.workspace, t.bob, order.card);
+    const details = await readDetails(t.workspace, t.bob, order.card);
     expect(details).toContain('the rule for the team’s account');
     await giveReason(t.workspace, t.bob, order.card, 'order_deny', 'not now');
     await order.waitForResult('DENIED');
@@ -170,7 +171,7 @@ describe('the team’s account', () => {
     await t.bob.click(order.card, 'order_approve');
     const reply = await order.waitForResult('SUCCEEDED');
     expect(await replyAfter(t.ada, () => t.ada.click(reply, 'order_reveal'))).toContain('Only the requester');
-    const code = t.service.state.domain('sushi.rest', 4)?.authCode ?? '';
+    const code = t.service.state.findDomain('sushi.rest', 4)?.authCode ?? '';
     expect(code.length).toBeGreaterThan(10);
     const view = await revealOrderSecret(t.workspace, t.carol, order);
     expect(textOf(view)).toContain(code);

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { actUntilOpened, DOMAINS } from '../support/demo.ts';
-import { type RunningBot, SHORT_LEASES, type Surroundings, startSurroundings } from '../support/harness.ts';
+import { DOMAINS, performAndWaitForView } from '../support/demo.ts';
+import {
+  type BotEnvironment,
+  type RunningBot,
+  SHORT_LEASE_BOT,
+  startBotEnvironment,
+} from '../support/harness.ts';
 import { type VisibleOrder, waitForOrder } from '../support/orders.ts';
 import { linkTwoFactor } from '../support/people.ts';
 
@@ -11,13 +16,13 @@ import { linkTwoFactor } from '../support/people.ts';
 
 const MAX_WAIT_MS = 120_000;
 
-let s: Surroundings;
+let s: BotEnvironment;
 let one: RunningBot;
 let two: RunningBot;
 beforeAll(async () => {
-  s = await startSurroundings();
-  two = await s.start(SHORT_LEASES);
-  one = await s.start(SHORT_LEASES);
+  s = await startBotEnvironment();
+  two = await s.start(SHORT_LEASE_BOT);
+  one = await s.start(SHORT_LEASE_BOT);
 }, MAX_WAIT_MS);
 afterAll(() => s.stop());
 
@@ -26,7 +31,7 @@ async function requestRedirectAt(bot: RunningBot, target: string): Promise<Visib
   const { workspace } = s;
   const carol = workspace.as('U0CAROL');
   workspace.setRequestUrl(`${bot.url}/slack/events`);
-  const form = await actUntilOpened(workspace, carol, () =>
+  const form = await performAndWaitForView(workspace, carol, () =>
     carol.command(DOMAINS, '/domain redirect shop.cafe.rest'),
   );
   return waitForOrder(workspace, () =>
@@ -41,7 +46,7 @@ test(
     await (await requestRedirectAt(one, 'https://a.example')).waitForResult('SUCCEEDED');
     await (await requestRedirectAt(two, 'https://b.example')).waitForResult('SUCCEEDED');
     await one.child.kill('SIGTERM');
-    one = await s.start(SHORT_LEASES);
+    one = await s.start(SHORT_LEASE_BOT);
     await (await requestRedirectAt(one, 'https://c.example')).waitForResult('SUCCEEDED');
 
     const answerCodes = (task: 'session.create' | 'redirect.update') =>

@@ -1,7 +1,14 @@
 import type { Message } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
-import { actAndReadReply, buttonsOf, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
-import { detailsOf } from '../support/looking.ts';
+import {
+  buttonsOf,
+  performAndReadReply,
+  readCommandReply,
+  textOf,
+  until,
+  useTestDemo,
+} from '../support/demo.ts';
+import { readDetails } from '../support/looking.ts';
 import { requestsOf, type VisibleOrder, waitForOrder } from '../support/orders.ts';
 
 /* For 48 hours after a nameserver change, the bot checks the new nameservers and offers to restore the old ones. */
@@ -74,14 +81,14 @@ test('the thread reports once when the new nameservers answer and when they stop
 });
 
 test('an approver can undo the change with a draft that sends the previous nameservers', async () => {
-  await actAndReadReply(t.workspace, t.bob, () => t.bob.click(changeOrder.card, 'order_undo'));
+  await performAndReadReply(t.workspace, t.bob, () => t.bob.click(changeOrder.card, 'order_undo'));
   const draft = t.bob.ephemerals().at(-1);
   if (draft === undefined) throw new Error('no confirmation was requested');
   expect(buttonsOf(draft)).toEqual(['order_confirm']);
   expect(textOf(draft)).toMatch(/ns1\.dns\.example/);
   const undo = await waitForOrder(t.workspace, () => t.bob.click(draft, 'order_confirm'));
   await undo.waitForResult('SUCCEEDED');
-  expect(await detailsOf(t.workspace, t.bob, undo.card)).toContain(`Undo of order ${changeOrder.id}`);
+  expect(await readDetails(t.workspace, t.bob, undo.card)).toContain(`Undo of order ${changeOrder.id}`);
   const [request, ...others] = requestsOf(t.service, undo);
   expect(others).toEqual([]);
   expect(JSON.stringify(request)).toContain(OLD[0]);

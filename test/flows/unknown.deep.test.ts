@@ -1,21 +1,21 @@
 import { afterEach, expect, test } from 'vitest';
 import {
-  actAndReadReply,
   buttonsOf,
   DOMAINS,
+  performAndReadReply,
   readCommandReply,
   textOf,
   until,
   useTestDemo,
 } from '../support/demo.ts';
 import {
-  approveRequested,
-  chargesFor,
+  countChargesFor,
+  requestAndApprove,
   requestByCommand,
   requestsOf,
   type VisibleOrder,
 } from '../support/orders.ts';
-import { clickAs, giveReason } from '../support/people.ts';
+import { forgeClick, giveReason } from '../support/people.ts';
 
 /*
  * Orders with an unknown outcome: public records over plain HTTP are only hints, people settle the order, and only then
@@ -36,7 +36,7 @@ async function requestUnknownRenewal(name: string, kind: 'drop_after' | 'hang'):
     return (await t.demo.bot.expiry.find(name))?.expiry?.source === 'rdap';
   });
   t.service.faults.set({ kind, match: { task: 'domain.renew', name }, times: 1 });
-  const order = await approveRequested(
+  const order = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, `/domain renew ${name}`),
   );
@@ -66,7 +66,7 @@ test('a changed expiry over plain HTTP is a hint, not proof, and an approver set
   const reply = await order.waitForResult('SUCCEEDED');
   expect(textOf(reply)).toMatch(/<@U0BOB> marked this as done/);
   expect(textOf(order.card), 'the settled card').not.toContain('not proof');
-  expect(chargesFor(t.service, 'cafe.rest')).toBe(1);
+  expect(countChargesFor(t.service, 'cafe.rest')).toBe(1);
   expect(requestsOf(t.service, order)).toHaveLength(1);
 });
 
@@ -80,7 +80,7 @@ test('an unchanged expiry after two weeks is shown, but doesn’t settle the ord
   await t.waitUntilSlackIsCurrent();
   expect(order.state).toBe('UNKNOWN');
   expect(buttonsOf(order.card)).toEqual(['order_resolve_done', 'order_resolve_failed', 'order_look']);
-  expect(chargesFor(t.service, 'bar.rest')).toBe(0);
+  expect(countChargesFor(t.service, 'bar.rest')).toBe(0);
 });
 
 test('an order that the registry doesn’t show can be retried only after an approver settles it', async () => {
@@ -88,7 +88,7 @@ test('an order that the registry doesn’t show can be retried only after an app
   t.service.faults.set({ kind: 'status_503', match: { interface: 'rdap' } });
   await t.demo.moveTime(DAY_MS + MINUTE_MS);
   expect(order.state, 'the state while the registry is down').toBe('UNKNOWN');
-  const unknown = await order.reply('UNKNOWN');
+  const unknown = await order.waitForReply('UNKNOWN');
   expect(textOf(unknown), 'the order in the reply').toContain(order.id);
   expect(textOf(unknown)).toContain('<@U0BOB>');
   expect(buttonsOf(unknown)).toEqual(['order_resolve_done', 'order_resolve_failed']);
@@ -117,8 +117,8 @@ test('a forged Retry is refused while the outcome is unknown', async () => {
   await t.bob.click(order.card, 'order_approve');
   await order.waitForResult('UNKNOWN');
   const before = t.workspace.messages(DOMAINS).length;
-  const answer = await actAndReadReply(t.workspace, t.alice, () =>
-    clickAs(t.workspace, t.alice.user.id, 'order_retry', order.id),
+  const answer = await performAndReadReply(t.workspace, t.alice, () =>
+    forgeClick(t.workspace, t.alice.user.id, 'order_retry', order.id),
   );
   expect(answer).toMatch(/Only failed orders can be retried/);
   expect(t.workspace.messages(DOMAINS)).toHaveLength(before);

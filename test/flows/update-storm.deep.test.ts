@@ -2,9 +2,9 @@ import type { View } from '@domain-steward/slack-workspace';
 import { expect, it } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
 import {
-  actAndReadReply,
-  actUntilOpened,
   DOMAINS,
+  performAndReadReply,
+  performAndWaitForView,
   readCommandReply,
   until,
   useTestDemo,
@@ -32,12 +32,14 @@ async function openFormFrom(command: string, button: string, value?: string) {
   const shown = t.ada.ephemerals().at(-1);
   if (shown === undefined) throw new Error(`no reply to ${command}`);
   const which = value === undefined ? {} : { value };
-  return actUntilOpened(t.workspace, t.ada, () => t.ada.click(shown, button, which));
+  return performAndWaitForView(t.workspace, t.ada, () => t.ada.click(shown, button, which));
 }
 
 /** Submits a form. @returns the reply */
 function submitForm(form: View, values: Readonly<Record<string, string>>): Promise<string> {
-  return actAndReadReply(t.workspace, t.ada, async () => expectFormClosed(await t.ada.submit(form, values)));
+  return performAndReadReply(t.workspace, t.ada, async () =>
+    expectFormClosed(await t.ada.submit(form, values)),
+  );
 }
 
 it('an unrelated change updates no card, and a clicked card is updated before others', async () => {

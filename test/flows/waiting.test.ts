@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { diffPrices } from '../../src/money/prices.ts';
-import { actUntilOpened, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
+import { performAndWaitForView, readCommandReply, textOf, useTestDemo } from '../support/demo.ts';
 
 /* The cost of waiting is shown wherever people decide about a name. */
 
@@ -22,7 +22,7 @@ test('the cost of waiting is shown by /domain name and before a lapse, and sorts
     'U0ADA',
     new Date(),
   );
-  const noon = new Date(t.service.clock.registry() + 8 * DAY_MS).setUTCHours(12, 0, 0, 0);
+  const noon = new Date(t.service.clock.registryTime() + 8 * DAY_MS).setUTCHours(12, 0, 0, 0);
   for (const name of ['zebra.rest', 'aaa.example']) {
     if (name.endsWith('.rest')) t.service.state.addDomain({ name, context: 4, expires: noon });
     const day = name.endsWith('.rest') ? '' : ` ${new Date(noon).toISOString().slice(0, 10)}`;
@@ -40,7 +40,7 @@ test('the cost of waiting is shown by /domain name and before a lapse, and sorts
     text.indexOf('aaa.example'),
   );
 
-  const form = await actUntilOpened(t.workspace, t.alice, () =>
+  const form = await performAndWaitForView(t.workspace, t.alice, () =>
     t.alice.click(digest, 'reminder_lapse', { value: 'zebra.rest' }),
   );
   expect(JSON.stringify(form.blocks)).toContain('Deadlines and costs: renew by');

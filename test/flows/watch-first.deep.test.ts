@@ -7,10 +7,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Demo, startDemo } from '../../demo/demo.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
-  actUntilOpened,
   buttonsOf,
   DOMAINS,
   link,
+  performAndWaitForView,
   readCommandReply,
   textOf,
   until,
@@ -37,7 +37,7 @@ const ada = () => demo.workspace.as('U0ADA');
 const send = (line: string) => readCommandReply(demo.workspace, ada(), `/domain ${line}`);
 
 function register(name: string, days: number, registrar = 'Sandbox Registrar Ltd'): void {
-  const noon = new Date(demo.service.clock.registry() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
+  const noon = new Date(demo.service.clock.registryTime() + days * DAY_MS).setUTCHours(12, 0, 0, 0);
   demo.service.state.addDomain({ name, context: 4, expires: noon });
   const statuses = ['active', 'client transfer prohibited'];
   demo.service.registry.show(name, { registrar: { ianaId: registrar, name: registrar }, statuses });
@@ -125,12 +125,12 @@ test('a renewal elsewhere can be entered from the digest until the registry show
   const reminders = buttonsOf(message).filter((id) => id.startsWith('reminder_'));
   expect(reminders).toEqual(['reminder_renewed', 'reminder_snooze', 'reminder_lapse']);
   const click = () => ada().click(message, 'reminder_renewed', { value: 'cafe.rest' });
-  const form = await actUntilOpened(demo.workspace, ada(), click);
+  const form = await performAndWaitForView(demo.workspace, ada(), click);
   expect(form).toMatchObject({ callback_id: 'renewed' });
   expect(await ada().submit(form, { expires: '2020-01-01' })).toMatchObject({
     errors: { expires: expect.stringContaining('isn’t after the current expiry date') },
   });
-  const expires = new Date(demo.service.clock.registry() + 371 * DAY_MS).toISOString().slice(0, 10);
+  const expires = new Date(demo.service.clock.registryTime() + 371 * DAY_MS).toISOString().slice(0, 10);
   expect(await ada().submit(form, { expires, note: 'at the old registrar' })).toMatchObject({
     outcome: 'closed',
   });
@@ -139,7 +139,10 @@ test('a renewal elsewhere can be entered from the digest until the registry show
   expect(textOf(reply)).toMatch(/cafe\.rest.* was renewed elsewhere, reported by .*old registrar/);
   // The registry still shows the old date.
   await send('watch cafe.rest');
-  expect((await demo.bot.expiry.find('cafe.rest'))?.expiry).toMatchObject({ source: 'person', by: 'U0ADA' });
+  expect((await demo.bot.expiry.find('cafe.rest'))?.expiry).toMatchObject({
+    source: 'person',
+    enteredBy: 'U0ADA',
+  });
   register('cafe.rest', 365);
   await send('watch cafe.rest');
   expect((await demo.bot.expiry.find('cafe.rest'))?.expiry).toMatchObject({ source: 'rdap' });

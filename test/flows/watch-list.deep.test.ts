@@ -52,7 +52,7 @@ afterAll(async () => {
 
 test('watching fifty names shows a line for each within 30 seconds, with no unpublished dates', async () => {
   const registered = Array.from({ length: 25 }, (_, n) => `n${n}.rest`);
-  const expires = demo.service.clock.registry() + 100 * DAY_MS;
+  const expires = demo.service.clock.registryTime() + 100 * DAY_MS;
   for (const name of registered) demo.service.state.addDomain({ name, context: 4, expires });
   const dated = ['a.io', 'b.io', 'c.io'];
   const undated = [

@@ -10,7 +10,7 @@ const NO_SETTINGS = {
   ...{ SERVICE_JSON_URL: '', SERVICE_XML_URL: '', APPROVERS: '', ADMINS: '', REMINDER_CHANNEL: '' },
 };
 
-const t = useTestDemo({ settings: NO_SETTINGS, linked: [] });
+const t = useTestDemo({ settings: NO_SETTINGS, linkedPeople: [] });
 
 const send = (line: string) => readCommandReply(t.workspace, t.ada, `/domain ${line}`);
 
@@ -68,5 +68,5 @@ test('the workspace’s admins are the approvers, and the log says that no servi
     .parse(view.blocks)
     .find(({ block_id }) => block_id === 'approvers')?.element?.initial_users;
   expect(people).toContain('U0ADA');
-  expect(t.logged()).toContain('SERVICE_JSON_URL is not set');
+  expect(t.getLog()).toContain('SERVICE_JSON_URL is not set');
 });

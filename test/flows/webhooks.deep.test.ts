@@ -3,7 +3,7 @@ import type { Message } from '@domain-steward/slack-workspace';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { formatCanonicalJson } from '../../src/lib/canonical-json.ts';
 import { openForm, readCommandReply, textOf, until, useTestDemo } from '../support/demo.ts';
-import { approveRequested, requestByCommand } from '../support/orders.ts';
+import { requestAndApprove, requestByCommand } from '../support/orders.ts';
 import { type ReceivedWebhook, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 /* Webhooks, from the event to the receiver. */
@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 afterEach(() => {
   t.service.faults.clear();
   t.workspace.faults.clear();
-  receiver.answers((response) => response.end());
+  receiver.respondWith((response) => response.end());
 });
 
 /** The first webhook of a type after the first `since` webhooks. */
@@ -46,7 +46,7 @@ async function sendTest(): Promise<void> {
 
 test('an unknown outcome sends a webhook without the reason', async () => {
   t.service.faults.set({ kind: 'drop_before', times: 1, match: { task: 'domain.renew' } });
-  const order = await approveRequested(
+  const order = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest -- client paid'),
   );
@@ -73,7 +73,7 @@ test('an admin can send a test webhook; if it fails, admins are notified once', 
   await waitForWebhook('test', since);
   expect(toAda().join()).not.toContain(host);
 
-  receiver.answers((response) => response.writeHead(503).end());
+  receiver.respondWith((response) => response.writeHead(503).end());
   await sendTest();
   const failureAlerts = () => toAda().filter((text) => text.includes('are failing, because'));
   await t.workspace.waitFor(() => failureAlerts().length > 0 || undefined, {
@@ -83,7 +83,7 @@ test('an admin can send a test webhook; if it fails, admins are notified once', 
   expect(failureAlerts()[0]).toContain(`Webhooks to \`${host}\` (\`WEBHOOK_URLS\`) are failing`);
   await advance(3 * HOUR_MS);
   expect(failureAlerts()).toHaveLength(1);
-  receiver.answers((response) => response.end());
+  receiver.respondWith((response) => response.end());
   // Seals are sent meanwhile, too.
   const failedTest = receiver.received.findLast(({ body }) => body.type === 'test');
   const before = receiver.received.length;

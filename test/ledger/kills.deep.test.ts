@@ -33,7 +33,7 @@ test(`${KILLS} kills while sealing leave one chain with every event sealed once`
   let failures = 0;
   const seal = async () => {
     const database = openDatabase({ url: rig.url, maxConnections: 2 });
-    const ledger = rig.ledger({ store: createLedgerStore(database, '') });
+    const ledger = rig.createProcessLedger({ store: createLedgerStore(database, '') });
     while (!isOver)
       await ledger.runOnce().catch(() => {
         failures += 1;
@@ -52,7 +52,9 @@ test(`${KILLS} kills while sealing leave one chain with every event sealed once`
   isOver = true;
   await Promise.all(sealers);
   await rig.running.runOnce();
-  const report = await verifyText(await formatLines(rig.ledger().streamFile()), { key: rig.key.fingerprint });
+  const report = await verifyText(await formatLines(rig.createProcessLedger().streamFile()), {
+    key: rig.key.fingerprint,
+  });
   expect(report).toMatchObject({
     verdict: 'proved',
     differences: [],

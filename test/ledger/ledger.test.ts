@@ -7,7 +7,7 @@ import { createEventLog } from '../../src/store/events.ts';
 import { forgetPerson } from '../../src/store/forget-person.ts';
 import { createLedgerKeyStore } from '../../src/store/ledger.ts';
 import { withSession } from '../../src/store/session.ts';
-import { at, collect } from '../store/order-rig.ts';
+import { collectRows, secondsLater } from '../store/order-rig.ts';
 import { formatLines, HOUR_MS, type LedgerRig, startLedgerRig, tamper, verifyText } from './rig.ts';
 
 let rig: LedgerRig;
@@ -25,11 +25,11 @@ async function sealEvents(...sizes: readonly number[]): Promise<void> {
 }
 
 async function sealOldEvents(size: number): Promise<void> {
-  await rig.writeEvents(size, at(0));
+  await rig.writeEvents(size, secondsLater(0));
   await rig.running.runOnce();
 }
 
-const file = () => formatLines(rig.ledger().streamFile());
+const file = () => formatLines(rig.createProcessLedger().streamFile());
 const newest = async () => {
   const seal = await rig.ledgerStore.findNewestSeal();
   if (seal === undefined) throw new Error('no seal found');
@@ -73,9 +73,9 @@ describe('sealing', () => {
   test('in several processes at once creates one chain, with every event sealed once', async () => {
     for (let round = 0; round < 4; round += 1) {
       await rig.writeEvents(5);
-      await Promise.all(Array.from({ length: 4 }, () => rig.ledger().runOnce()));
+      await Promise.all(Array.from({ length: 4 }, () => rig.createProcessLedger().runOnce()));
     }
-    await rig.ledger().runOnce();
+    await rig.createProcessLedger().runOnce();
     expect(await verifyText(await file())).toMatchObject({ verdict: 'proved', events: { count: 20 } });
     expect(await rig.sql('SELECT FROM unsealed_events')).toEqual([]);
   });
@@ -84,16 +84,16 @@ describe('sealing', () => {
     await sealEvents(2);
     const other = { key: parseLedgerKey(createLedgerKey()) };
     await rig.writeEvents(2);
-    await rig.ledger(other).runOnce();
+    await rig.createProcessLedger(other).runOnce();
     expect(await newest()).toMatchObject({ n: 1 });
-    await rig.ledger(other).checkIfDue();
+    await rig.createProcessLedger(other).checkIfDue();
     expect(await listReports()).toEqual([[{ code: 'other_key', count: 1, first: 1 }]]);
   });
 
   test('warns once if events stay unsealed', async () => {
     await rig.writeEvents();
     await rig.sql(`UPDATE unsealed_events SET since = now() - interval '61 s'`);
-    const idle = rig.ledger({ key: undefined });
+    const idle = rig.createProcessLedger({ key: undefined });
     await idle.runOnce();
     await idle.runOnce();
     expect(await rig.sql(`SELECT FROM events WHERE kind = 'sealing_stalled'`)).toHaveLength(1);
@@ -106,13 +106,13 @@ describe('anchors', () => {
     const anchors = async () => (await rig.ledgerStore.listAnchors()).map(({ n }) => n);
     await sealEvents(1, 1);
     expect(await anchors()).toEqual([]);
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     await sealEvents(1, 1);
     expect(await anchors()).toEqual([3]);
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     await rig.running.runOnce();
     expect(await anchors()).toEqual([3, 4]);
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     await rig.running.runOnce();
     expect(await anchors()).toEqual([3, 4]);
     expect(
@@ -124,9 +124,9 @@ describe('anchors', () => {
 describe('checking the ledger', () => {
   test('finds nothing in an intact ledger', async () => {
     await sealEvents(3, 1, 12);
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     await sealEvents(2);
-    await rig.ledger().checkIfDue();
+    await rig.createProcessLedger().checkIfDue();
     expect(await listReports()).toEqual([]);
   });
 
@@ -144,53 +144,55 @@ describe('checking the ledger', () => {
     [`UPDATE anchors SET hash = repeat('0', 64)`, ['anchor_differs']],
   ])('finds a database change: %s', async (statement, codes) => {
     await sealEvents(3, 7);
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     await sealEvents(4);
     await tamper(rig, statement);
-    const ledger = rig.ledger({ anchorFile: { load: async () => undefined, save: async () => undefined } });
+    const ledger = rig.createProcessLedger({
+      anchorFile: { load: async () => undefined, save: async () => undefined },
+    });
     await ledger.checkIfDue();
     const [found = []] = await listReports();
     expect(new Set(found.map(({ code }) => code))).toEqual(new Set(codes));
     expect(await rig.sql(`SELECT FROM notifications WHERE subject_kind = 'event'`)).toHaveLength(1);
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     await ledger.checkIfDue();
     expect(await listReports(), 'reports of the same difference').toHaveLength(1);
   });
 
   test('finds a change within an hour', async () => {
-    const ledger = rig.ledger();
+    const ledger = rig.createProcessLedger();
     await sealEvents(3);
     await ledger.checkIfDue();
     await tamper(rig, `UPDATE events SET actor = 'U0MALLORY' WHERE seq = 2`);
-    rig.pass(HOUR_MS - 1);
+    rig.advanceClock(HOUR_MS - 1);
     await ledger.checkIfDue();
     expect(await listReports()).toEqual([]);
-    rig.pass(1);
+    rig.advanceClock(1);
     await ledger.checkIfDue();
     expect(await listReports()).toEqual([[{ code: 'event_changed', count: 1, first: 2 }]]);
   });
 
   test('finds a restored earlier state, also after new seals', async () => {
     await sealEvents(2);
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     await sealEvents(2);
     // Like a backup from before the second seal.
     await tamper(rig, 'DELETE FROM seals WHERE n = 2');
     await tamper(rig, 'DELETE FROM ledger_entries WHERE seq > 2');
     await tamper(rig, 'DELETE FROM events WHERE seq > 2');
     await tamper(rig, 'DELETE FROM anchors');
-    await rig.ledger().checkIfDue();
+    await rig.createProcessLedger().checkIfDue();
     expect(await listReports()).toEqual([[{ code: 'rolled_back', count: 1, first: 2 }]]);
     await rig.writeEvents();
     const elsewhere = { load: async () => undefined, save: async () => undefined };
-    await rig.ledger({ anchorFile: elsewhere }).runOnce();
-    await rig.ledger().checkIfDue();
+    await rig.createProcessLedger({ anchorFile: elsewhere }).runOnce();
+    await rig.createProcessLedger().checkIfDue();
     expect((await listReports()).at(-1)).toEqual([{ code: 'other_history', count: 1, first: 2 }]);
   });
 
   test('finds a restored earlier state before it reuses a seal’s number', async () => {
     await sealEvents(2);
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     await sealEvents(2, 2);
     await tamper(rig, 'DELETE FROM seals WHERE n > 1');
     await tamper(rig, 'DELETE FROM ledger_entries WHERE seq > 2');
@@ -198,7 +200,7 @@ describe('checking the ledger', () => {
     await tamper(rig, 'DELETE FROM anchors');
     await rig.writeEvents();
     // A starting process seals before it has checked the whole ledger.
-    const starting = rig.ledger();
+    const starting = rig.createProcessLedger();
     await starting.runOnce();
     expect(await listReports()).toEqual([[{ code: 'rolled_back', count: 1, first: 2 }]]);
     expect(await rig.sql(`SELECT FROM notifications WHERE subject_kind = 'event'`)).toHaveLength(1);
@@ -206,7 +208,7 @@ describe('checking the ledger', () => {
     const seal = await newest();
     expect(seal.n, 'number of the seal with the report').toBe(2);
     expect(JSON.parse(first ?? '{}')).toMatchObject({ kind: 'ledger_differs', seq: seal.to });
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     await sealEvents(1);
     await starting.runOnce();
     expect(await listReports(), 'reports of the rollback').toHaveLength(1);
@@ -214,10 +216,10 @@ describe('checking the ledger', () => {
 
   test('finds nothing at the start if the anchored seals exist', async () => {
     await sealEvents(2);
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     await sealEvents(2);
     await rig.writeEvents();
-    await rig.ledger().runOnce();
+    await rig.createProcessLedger().runOnce();
     expect(await listReports()).toEqual([]);
   });
 });
@@ -227,11 +229,11 @@ describe('the receipt of an order', () => {
     await sealEvents(5);
     const { order, statement } = await rig.createOrder();
     await sealEvents(20, 3);
-    rig.pass(HOUR_MS);
+    rig.advanceClock(HOUR_MS);
     await sealEvents(2);
     const anchored = await newest();
     await sealEvents(2);
-    const text = await formatLines(await rig.ledger().buildReceipt(order, statement));
+    const text = await formatLines(await rig.createProcessLedger().buildReceipt(order, statement));
     const report = await verifyText(text, { key: rig.key.fingerprint, anchors: [anchored] });
     expect(report).toMatchObject({
       ...{ verdict: 'proved', differences: [], order: order.id },
@@ -263,7 +265,7 @@ describe('the receipt of a signed order', () => {
     await sealEvents(2);
     await revoke(key('s'));
     await sealEvents(1);
-    const lines = (await rig.ledger().buildReceipt(order, statement)) ?? [];
+    const lines = (await rig.createProcessLedger().buildReceipt(order, statement)) ?? [];
     const subjectIds = lines.flatMap((line) => ('subject' in line ? [line.subject.id] : []));
     expect(subjectIds).toEqual([key('v'), order.id, order.id, key('s')]);
     const report = await verifyText(await formatLines(lines));
@@ -275,16 +277,16 @@ describe('the receipt of a signed order', () => {
 describe('forgotten events', () => {
   test('lose their content but keep their hash, and who deleted it', async () => {
     await sealOldEvents(3);
-    await rig.writeEvents(2, at(0));
+    await rig.writeEvents(2, secondsLater(0));
     await rig.sql(`SELECT delete_old_events('infinity', 'operator')`);
     expect(JSON.stringify(await rig.sql('SELECT * FROM events'))).not.toContain('because of');
     await sealEvents(2);
     const report = await verifyText(await file());
     expect(report).toMatchObject({ verdict: 'proved', events: { count: 8 } });
     expect(report.erasures).toMatchObject([{ count: 5, by: 'operator' }]);
-    await rig.ledger().checkIfDue();
+    await rig.createProcessLedger().checkIfDue();
     expect(await listReports()).toEqual([]);
-    const log = await collect(createEventLog(rig.database, '').read(new Date(0), at(10 ** 9)));
+    const log = await collectRows(createEventLog(rig.database, '').read(new Date(0), secondsLater(10 ** 9)));
     expect(log).toMatchObject([
       { event: { kind: 'name_watched' } },
       { event: { kind: 'name_watched' } },
@@ -301,7 +303,7 @@ describe('forgotten events', () => {
       `UPDATE events SET actor = 'system', data = '{}', forgotten_at = now(), forgotten_by = 'operator'
        WHERE seq = (SELECT max(seq) FROM events)`,
     );
-    await rig.ledger().checkIfDue();
+    await rig.createProcessLedger().checkIfDue();
     expect(await listReports()).toEqual([[{ code: 'event_hidden', count: 1, first: expect.any(Number) }]]);
   });
 
@@ -312,8 +314,8 @@ describe('forgotten events', () => {
     await sealEvents(1);
     for (const person of ['U0GONE', 'U0ALSO'])
       await rig.sql(`SELECT forget_person_in_events('${person}', 'operator')`);
-    await rig.ledger().runOnce();
-    await rig.ledger().checkIfDue();
+    await rig.createProcessLedger().runOnce();
+    await rig.createProcessLedger().checkIfDue();
     expect(await listReports()).toEqual([]);
     expect(await verifyText(await file())).toMatchObject({ verdict: 'proved', unknown: [] });
     await tamper(
@@ -321,7 +323,7 @@ describe('forgotten events', () => {
       `UPDATE events SET actor = 'system', data = '{}', forgotten_at = now(), forgotten_by = 'operator'
        WHERE seq = (SELECT event_seq FROM ledger_entries WHERE seq = 2)`,
     );
-    await rig.ledger().checkIfDue();
+    await rig.createProcessLedger().checkIfDue();
     expect(await listReports()).toEqual([[{ code: 'event_hidden', count: 1, first: 2 }]]);
     expect(await verifyText(await file())).toMatchObject({
       verdict: 'cannot_tell',
@@ -335,7 +337,7 @@ describe('forgotten events', () => {
       VALUES ('person', 'U0GONE', 'stand_in_changed', 'U0GONE', now(), '{}')`);
     await sealEvents(1);
     await rig.sql(`SELECT forget_person_in_events('U0GONE', 'operator')`);
-    await rig.ledger().runOnce();
+    await rig.createProcessLedger().runOnce();
     const text = await file();
     expect(text).not.toContain('U0GONE');
     const report = await verifyText(text);
@@ -399,7 +401,7 @@ describe('the key that the bot generates', () => {
 
 test('the ledger is append-only', async () => {
   await sealEvents(2);
-  rig.pass(HOUR_MS);
+  rig.advanceClock(HOUR_MS);
   await sealEvents(2);
   for (const table of ['seals', 'ledger_entries', 'anchors']) {
     for (const statement of [

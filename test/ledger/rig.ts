@@ -8,10 +8,10 @@ import { hashSeal, type Seal } from '../../src/ledger/seal.ts';
 import { hashStatement, tryBuildStatement } from '../../src/orders/statement.ts';
 import { createLedgerStore } from '../../src/store/ledger.ts';
 import { newOrder, startRig } from '../store/order-rig.ts';
-import { orderEvent } from '../support/log.ts';
+import { newOrderEvent } from '../support/log.ts';
 
-/** Runs a process's ledger jobs one after the other. */
-function addTurn(ledger: Ledger) {
+/** Adds a method that runs all ledger jobs of a process once. */
+function addRunOnce(ledger: Ledger) {
   return {
     ...ledger,
     async runOnce() {
@@ -31,22 +31,22 @@ export async function startLedgerRig() {
   const key = parseLedgerKey(createLedgerKey());
   const store = createLedgerStore(rig.database, '');
   let now = new Date('2026-11-25T09:30:00Z');
-  let remembered: SavedAnchor | undefined;
+  let savedAnchor: SavedAnchor | undefined;
   const deps: LedgerContext = {
     store,
     key,
     anchorFile: {
-      load: async () => remembered,
+      load: async () => savedAnchor,
       save: async (anchor) => {
-        remembered = anchor;
+        savedAnchor = anchor;
       },
     },
     now: () => now,
     log: pino({ level: 'silent' }),
   };
-  const running = addTurn(createLedger(deps));
+  const running = addRunOnce(createLedger(deps));
   await running.checkIfDue();
-  let count = 0;
+  let eventCount = 0;
   return {
     ...rig,
     key,
@@ -55,9 +55,10 @@ export async function startLedgerRig() {
     running,
     now: deps.now,
     /** Creates the ledger of a newly started process. */
-    ledger: (changes: Partial<LedgerContext> = {}) => addTurn(createLedger({ ...deps, ...changes })),
+    createProcessLedger: (changes: Partial<LedgerContext> = {}) =>
+      addRunOnce(createLedger({ ...deps, ...changes })),
     /** Advances the bot's clock. */
-    pass(ms: number): void {
+    advanceClock(ms: number): void {
       now = new Date(now.getTime() + ms);
     },
     /** Stores a requested and approved order. @param approval additional data of its approval */
@@ -66,7 +67,7 @@ export async function startLedgerRig() {
       const statement = tryBuildStatement(draft, ENDPOINTS);
       if (statement === undefined) throw new Error('the order has no statement');
       const order = { ...draft, statementHash: hashStatement(statement) };
-      const requested = orderEvent('requested', order.state, { statement: order.statementHash });
+      const requested = newOrderEvent('requested', order.state, { statement: order.statementHash });
       await rig.store.create({ order, log: [requested], sealedInput: undefined });
       await rig.sql(
         `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
@@ -82,16 +83,16 @@ export async function startLedgerRig() {
       return formatLines(await running.buildReceipt(order, tryBuildStatement(order, ENDPOINTS)));
     },
     /** Writes events that aren't about orders. */
-    async writeEvents(times = 1, moment = now): Promise<void> {
-      for (let each = 0; each < times; each += 1) {
-        count += 1;
+    async writeEvents(count = 1, writtenAt = now): Promise<void> {
+      for (let index = 0; index < count; index += 1) {
+        eventCount += 1;
         await rig.sql(
           `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
            VALUES ('name', $1, 'name_watched', 'U0ALICE', $3, $2)`,
           [
-            `n${count}.rest`,
-            { reason: `because of ${count} – “ü”`, nested: { b: [1, 2.5, null], a: true } },
-            moment,
+            `n${eventCount}.rest`,
+            { reason: `because of ${eventCount} – “ü”`, nested: { b: [1, 2.5, null], a: true } },
+            writtenAt,
           ],
         );
       }
@@ -101,7 +102,6 @@ export async function startLedgerRig() {
 
 export type LedgerRig = Awaited<ReturnType<typeof startLedgerRig>>;
 
-/** Formats a file's lines as text. */
 export async function formatLines(
   lines: AsyncIterable<FileLine> | readonly FileLine[] | undefined,
 ): Promise<string> {
@@ -115,11 +115,11 @@ export function verifyText(
   text: string,
   known: { readonly key?: string; readonly anchors?: readonly Seal[] } = {},
 ): Promise<Report> {
-  const pieces = (async function* () {
+  const chunks = (async function* () {
     yield Buffer.from(text);
   })();
   const anchors = (known.anchors ?? []).map((seal) => ({ n: seal.n, hash: hashSeal(seal) }));
-  return verify(pieces, { key: known.key, anchors, roots: undefined }, nodeCryptography);
+  return verify(chunks, { key: known.key, anchors, roots: undefined }, nodeCryptography);
 }
 
 /** Runs SQL with disabled triggers. */

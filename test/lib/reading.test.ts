@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { phoneLines, unreadable, unusualFacts } from '../support/reading.ts';
+import { countPhoneLines, countUnusualFacts, findUnreadableValues } from '../support/reading.ts';
 
 const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } });
 
@@ -17,16 +17,16 @@ describe('counting lines on a phone', () => {
       1,
     ],
   ])('%s', (_what, blocks, lines) => {
-    expect(phoneLines(blocks)).toBe(lines);
+    expect(countPhoneLines(blocks)).toBe(lines);
   });
 
   it('throws for unknown blocks', () => {
-    expect(() => phoneLines([{ type: 'carousel' }])).toThrow('carousel');
+    expect(() => countPhoneLines([{ type: 'carousel' }])).toThrow('carousel');
   });
 });
 
 it('lines that begin with a warning sign are unusual facts', () => {
-  expect(unusualFacts([section('usual\n:warning: one\n:x: two\nnot a :warning:')])).toBe(2);
+  expect(countUnusualFacts([section('usual\n:warning: one\n:x: two\nnot a :warning:')])).toBe(2);
 });
 
 it.each([
@@ -36,5 +36,5 @@ it.each([
   ['a quotation', 'Alice: “is PENDING ok_here?”', []],
   ['a command in code', '`/domain policy_test`', []],
 ])('technical values are found in %s only outside quotations and code', (_what, text, found) => {
-  expect(unreadable(text, []).map((each) => each.split(' in: ')[0])).toEqual(found);
+  expect(findUnreadableValues(text, []).map((each) => each.split(' in: ')[0])).toEqual(found);
 });

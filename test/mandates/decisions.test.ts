@@ -31,7 +31,7 @@ test.each<[what: string, changes: Partial<Order>, now: Date, event: string | und
 ])('activating a mandate %s', (_, changes, now, event) => {
   const order = { ...MANDATE, ...changes };
   const members = { kind: 'members' } as const;
-  const decided = decideActivation({ order, members, now, changedParts: undefined, isLinked: true });
+  const decided = decideActivation({ order, members, now, changedParts: undefined, isAccountLinked: true });
   expect('event' in decided ? decided.event.type : undefined).toBe(event);
 });
 
@@ -97,7 +97,7 @@ describe('while Slack can’t look up people', () => {
       mandates: {
         findByOrder: async () => act,
         find: async () => ({ ...listed, isLapsing: false, deletedAt: undefined }),
-        findLatestAccount: async () => undefined,
+        findLatestAccountId: async () => undefined,
       },
     });
     const order = { ...renewal, mandate: { id: MANDATE.id } };

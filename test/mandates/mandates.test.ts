@@ -43,7 +43,7 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const loadRenewalOrder = async (name: string) => rig.read((await on.renewName(name)).orderId ?? 'none');
+const loadRenewalOrder = async (name: string) => rig.read((await on.runAndFindAct(name)).orderId ?? 'none');
 const countSentRequests = () => rig.service.received.length;
 async function changeTaskToDelete(id: string): Promise<void> {
   await rig.sql(`UPDATE orders SET task = 'delete' WHERE id = $1`, id);
@@ -78,7 +78,7 @@ test('a mandate’s renewal is priced and budgeted for the day it is sent', asyn
 describe('a mandate', () => {
   test('is an order for its name patterns, and its statement contains its terms', async () => {
     await on.watch('cafe.rest', 100);
-    const order = await on.ask();
+    const order = await on.requestMandate();
     expect(order).toMatchObject({ task: 'mandate', state: 'PENDING', items: [{ name: '*.rest' }] });
     expect(buildStatement(order, ENDPOINTS).items).toEqual([
       {
@@ -121,7 +121,7 @@ describe('a mandate', () => {
       approvers: ['U0CAROL', 'U0DORA'],
       needed: 2,
     });
-    const order = await on.ask();
+    const order = await on.requestMandate();
     expect(order.requirements.list).toMatchObject([
       { names: ['*.rest'], needed: 2, approvers: ['U0CAROL', 'U0DORA'] },
     ]);
@@ -143,16 +143,16 @@ describe('a mandate', () => {
     };
     const preview = (order: Order) => loadPreview(context, order, mandateTermsSchema.parse(order.input));
     const older = await on.createMandate({ mandate_names: ['old.rest'] });
-    expect(await preview(await on.ask())).toMatchObject({
+    expect(await preview(await on.requestMandate())).toMatchObject({
       names: ['cafe.rest', 'dear.rest', 'doubtful.rest', 'old.rest'],
       heldNames: [
         { name: 'dear.rest', holdReason: 'price_above' },
         { name: 'doubtful.rest', holdReason: 'date_in_doubt' },
       ],
-      coveredByOthers: ['old.rest'],
+      namesCoveredByOthers: ['old.rest'],
     });
     expect(priced).toEqual([getUtcDay(new Date(rig.now.getTime() - 365 * DAY_MS)), getUtcDay(rig.now)]);
-    expect((await preview(older)).coveredByOthers).toEqual([]);
+    expect((await preview(older)).namesCoveredByOthers).toEqual([]);
   });
 
   test('is listed with its acts for viewers, and found by its requester and approver', async () => {
@@ -161,18 +161,18 @@ describe('a mandate', () => {
     await on.run();
     await rig.sql('UPDATE orders SET is_private = true WHERE id = $1', id);
     expect(await loadMandateStatuses(rig.mandates, ADA)).toMatchObject({
-      shown: [{ acts: [{ name: 'cafe.rest' }] }],
-      hidden: 0,
+      statuses: [{ acts: [{ name: 'cafe.rest' }] }],
+      hiddenCount: 0,
     });
     const eve = { id: 'U0EVE', isAdmin: false };
-    expect(await loadMandateStatuses(rig.mandates, eve)).toEqual({ shown: [], hidden: 1 });
+    expect(await loadMandateStatuses(rig.mandates, eve)).toEqual({ statuses: [], hiddenCount: 1 });
     const found = async (userId: string) => (await findMandatesByPerson(rig.mandates, userId)).length;
     expect([await found('U0ALICE'), await found('U0BOB'), await found('U0CAROL')]).toEqual([1, 1, 0]);
   });
 
   test('doesn’t come into force if its row was changed in the database', async () => {
     await on.watch('cafe.rest', 10);
-    const { id } = await on.ask();
+    const { id } = await on.requestMandate();
     await rig.sql(
       `UPDATE orders SET input = jsonb_set(input, '{max_price,minor}', '999999') WHERE id = $1`,
       id,
@@ -197,12 +197,12 @@ describe('a mandate in force', () => {
       input: { names: ['soon.rest'], period: 1 },
     });
     expect((await on.listActs()).map(({ name }) => name)).toEqual(['soon.rest']);
-    await on.recordAnnounced();
+    await on.markAnnounced();
     rig.advanceClock(DAY_MS - 60_000);
     await on.recordLookup();
     await rig.runDue();
     expect(countSentRequests()).toBe(0);
-    await on.sendNextDay();
+    await on.advanceAndSend();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
     expect(countSentRequests()).toBe(1);
     await on.run();
@@ -213,11 +213,11 @@ describe('a mandate in force', () => {
     await on.watch('soon.rest', 13);
     await on.createMandate();
     const order = await loadRenewalOrder('soon.rest');
-    await on.recordAnnounced();
+    await on.markAnnounced();
     rig.advanceClock(2 * DAY_MS);
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'APPROVED' });
-    await on.sendNextDay();
+    await on.advanceAndSend();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
   });
 
@@ -235,9 +235,9 @@ describe('a mandate in force', () => {
     await on.watch('soon.rest', 13);
     await on.createMandate();
     const order = await loadRenewalOrder('soon.rest');
-    await on.recordAnnounced();
+    await on.markAnnounced();
     expect(await stopOrder(rig.orders, order.id, 'U0CAROL')).toMatchObject({ ok: true });
-    await on.sendNextDay();
+    await on.advanceAndSend();
     await on.run();
     expect(await rig.read(order.id)).toMatchObject({ state: 'CANCELLED' });
     expect(await on.listActs()).toHaveLength(1);
@@ -272,10 +272,10 @@ describe('a mandate in force', () => {
       mandate: { order: { id: soon.id } },
       endsBeforeRenewal: true,
     });
-    expect((await loadMandateStatuses(rig.mandates, ADA)).shown.map(({ upcoming }) => upcoming)).toEqual([
-      [],
-    ]);
-    expect((await loadRenewalForecast(rig.mandates, [end], 'system')).uncovered).toEqual(['cafe.rest']);
+    expect(
+      (await loadMandateStatuses(rig.mandates, ADA)).statuses.map(({ upcomingNames }) => upcomingNames),
+    ).toEqual([[]]);
+    expect((await loadRenewalForecast(rig.mandates, [end], 'system')).uncoveredNames).toEqual(['cafe.rest']);
     rig.advanceClock(1_000);
     const long = await on.createMandate();
     expect(await isRenewed()).toBe(true);
@@ -283,11 +283,10 @@ describe('a mandate in force', () => {
       mandate: { order: { id: long.id } },
       endsBeforeRenewal: false,
     });
-    expect((await loadRenewalForecast(rig.mandates, [end], 'system')).uncovered).toEqual([]);
-    const coming = (await loadMandateStatuses(rig.mandates, ADA)).shown.map(({ order, upcoming: names }) => [
-      order.id,
-      names.length,
-    ]);
+    expect((await loadRenewalForecast(rig.mandates, [end], 'system')).uncoveredNames).toEqual([]);
+    const coming = (await loadMandateStatuses(rig.mandates, ADA)).statuses.map(
+      ({ order, upcomingNames: names }) => [order.id, names.length],
+    );
     expect(coming).toEqual([
       [soon.id, 0],
       [long.id, 1],
@@ -296,7 +295,7 @@ describe('a mandate in force', () => {
     await on.run();
     expect(await on.listActs(), 'the mandate ends before it can send anything').toEqual([]);
     rig.advanceClock(2 * DAY_MS);
-    expect(await on.renewName('cafe.rest')).toMatchObject({ mandateId: long.id, held: undefined });
+    expect(await on.runAndFindAct('cafe.rest')).toMatchObject({ mandateId: long.id, held: undefined });
   });
 });
 
@@ -305,29 +304,29 @@ describe('limits', () => {
     await on.watch('a.rest', 10, 2_000);
     await on.watch('b.rest', 11, 2_001);
     await on.createMandate({ max_total: { currency: 'EUR', minor: 2_000 } });
-    expect(await on.renewName('a.rest')).toMatchObject({ held: undefined });
-    expect(await on.renewName('b.rest')).toMatchObject({ held: 'price_above' });
+    expect(await on.runAndFindAct('a.rest')).toMatchObject({ held: undefined });
+    expect(await on.runAndFindAct('b.rest')).toMatchObject({ held: 'price_above' });
   });
 
   test('of a period count pending orders, but no stopped orders', async () => {
     for (const [n, name] of ['a.rest', 'b.rest', 'c.rest'].entries()) await on.watch(name, 10 + n);
     await on.createMandate({ max_total: { currency: 'EUR', minor: 4_000 } });
-    expect(await on.renewName('c.rest')).toMatchObject({ held: 'total_spent' });
+    expect(await on.runAndFindAct('c.rest')).toMatchObject({ held: 'total_spent' });
     await stopOrder(rig.orders, (await loadRenewalOrder('a.rest')).id, 'U0ALICE');
     await on.watch('d.rest', 10);
-    expect(await on.renewName('d.rest')).toMatchObject({ held: undefined });
+    expect(await on.runAndFindAct('d.rest')).toMatchObject({ held: undefined });
   });
 
   test('stop an order after a price increase, and create a regular order instead', async () => {
     await on.watch('a.rest', 10);
     await on.createMandate();
     const order = await loadRenewalOrder('a.rest');
-    await on.recordAnnounced();
+    await on.markAnnounced();
     rig.prices.set('a.rest', 2_500);
-    await on.sendNextDay();
+    await on.advanceAndSend();
     expect(countSentRequests()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-    const act = await on.renewName('a.rest');
+    const act = await on.runAndFindAct('a.rest');
     expect(act).toMatchObject({ held: 'price_above' });
     expect(await loadRenewalOrder('a.rest')).toMatchObject({
       state: 'PENDING',
@@ -345,8 +344,8 @@ describe('limits', () => {
     await on.watch('a.rest', 10);
     await on.watch('b.rest', 11);
     await on.createMandate();
-    expect(await on.renewName('a.rest')).toMatchObject({ held: undefined });
-    expect(await on.renewName('b.rest')).toMatchObject({ held: 'budget_empty' });
+    expect(await on.runAndFindAct('a.rest')).toMatchObject({ held: undefined });
+    expect(await on.runAndFindAct('b.rest')).toMatchObject({ held: 'budget_empty' });
     for (const { id } of await rig.budgets.list()) await rig.budgets.remove(id, 'U0ADMIN', rig.now);
   });
 
@@ -367,8 +366,8 @@ describe('limits', () => {
       await on.watch('a.rest', 10);
       await on.createMandate();
       const order = await loadRenewalOrder('a.rest');
-      await on.recordAnnounced();
-      await on.sendNextDay();
+      await on.markAnnounced();
+      await on.advanceAndSend();
       expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
     });
   });
@@ -377,7 +376,7 @@ describe('limits', () => {
     await on.watch('a.rest', 10);
     const mandate = await on.createMandate();
     const { id } = await loadRenewalOrder('a.rest');
-    await on.recordAnnounced();
+    await on.markAnnounced();
     rig.advanceClock(DAY_MS + 12 * 60 * 60_000);
     await on.recordLookup();
     const cleared = await checkClearance(rig.mandates, await rig.read(id));
@@ -385,16 +384,18 @@ describe('limits', () => {
     const read = {
       name: 'a.rest',
       affectedTags: [],
-      plannedExpiry: (await on.renewName('a.rest')).expiresAt,
-      expiresAt: (await on.renewName('a.rest')).expiresAt,
+      plannedExpiry: (await on.runAndFindAct('a.rest')).expiresAt,
+      expiresAt: (await on.runAndFindAct('a.rest')).expiresAt,
       isLapsing: false,
-      announcedAt: (await on.renewName('a.rest')).announcedAt,
+      announcedAt: (await on.runAndFindAct('a.rest')).announcedAt,
       amount: { currency: 'EUR', minor: 2_000 },
-      used: { byDay: [], countOn: () => 0 },
+      usedAmounts: { amountsByDay: [], countOrdersOn: () => 0 },
     };
-    expect(cleared.sending.check(mandate, read)).toBeUndefined();
-    rig.advanceClock(Date.parse(`${cleared.sending.reservation.day}T00:00:00Z`) + DAY_MS - rig.now.getTime());
-    expect(cleared.sending.check(mandate, read)).toBe('day_full');
+    expect(cleared.mandateUse.check(mandate, read)).toBeUndefined();
+    rig.advanceClock(
+      Date.parse(`${cleared.mandateUse.reservation.day}T00:00:00Z`) + DAY_MS - rig.now.getTime(),
+    );
+    expect(cleared.mandateUse.check(mandate, read)).toBe('day_full');
   });
 });
 
@@ -406,7 +407,7 @@ const HOLD_REASONS: readonly (readonly [code: string, trigger: () => unknown])[]
     'owner_left',
     async () => {
       await rig.sql(`UPDATE domains SET owner_id = 'U0GONE'`);
-      rig.absent.set('U0GONE', 'left');
+      rig.memberships.set('U0GONE', 'left');
     },
   ],
   [
@@ -420,7 +421,7 @@ describe('a held renewal', () => {
     await on.watch('cafe.rest', 10);
     await on.createMandate();
     await trigger();
-    expect(await on.renewName('cafe.rest')).toMatchObject({ held: code });
+    expect(await on.runAndFindAct('cafe.rest')).toMatchObject({ held: code });
     const order = await loadRenewalOrder('cafe.rest');
     expect(order).toMatchObject({ task: 'renew', state: 'PENDING', mandate: undefined });
     await on.run();
@@ -443,7 +444,7 @@ describe('a held renewal', () => {
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(countSentRequests()).toBe(0);
-    expect(await on.renewName('cafe.example')).toMatchObject({ held: 'not_announced' });
+    expect(await on.runAndFindAct('cafe.example')).toMatchObject({ held: 'not_announced' });
     expect(await loadRenewalOrder('cafe.example')).toMatchObject({ state: 'PENDING', mandate: undefined });
   });
 
@@ -457,7 +458,10 @@ describe('a held renewal', () => {
     await rig.runDue();
     expect(await rig.read(former.id)).toMatchObject({ state: 'UNKNOWN' });
     await on.createMandate();
-    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'earlier_unknown', orderId: undefined });
+    expect(await on.runAndFindAct('cafe.rest')).toMatchObject({
+      held: 'earlier_unknown',
+      orderId: undefined,
+    });
     expect([...(await rig.store.findOpenOrders('renew', ['cafe.rest'])).values()]).toEqual([former.id]);
   });
 
@@ -465,14 +469,14 @@ describe('a held renewal', () => {
     await on.watch('cafe.rest', 10);
     await on.createMandate();
     rig.setPolicy(1, { tasks: ['renew'], decision: 'refuse' });
-    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'policy_refuses', orderId: undefined });
+    expect(await on.runAndFindAct('cafe.rest')).toMatchObject({ held: 'policy_refuses', orderId: undefined });
   });
 
   test('price_above: the regular order needs approval even if the policy says free', async () => {
     await on.watch('cafe.rest', 10, 9_999);
     await on.createMandate();
     rig.setPolicy(1, { tasks: ['renew'], decision: 'free' });
-    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'price_above' });
+    expect(await on.runAndFindAct('cafe.rest')).toMatchObject({ held: 'price_above' });
     expect(await loadRenewalOrder('cafe.rest')).toMatchObject({ state: 'PENDING' });
   });
 
@@ -481,7 +485,7 @@ describe('a held renewal', () => {
     const mandate = await on.createMandate();
     rig.accounts.set('other', { ...ALICE, id: 'other' });
     rig.accounts.delete(mandate.account.id);
-    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'account_gone' });
+    expect(await on.runAndFindAct('cafe.rest')).toMatchObject({ held: 'account_gone' });
     rig.accounts.delete('other');
   });
 
@@ -520,13 +524,13 @@ describe('a held renewal', () => {
     await on.watch('cafe.rest', 10, 2_000, ['brand']);
     await on.createMandate({ mandate_names: ['tag:brand'] });
     const order = await loadRenewalOrder('cafe.rest');
-    await on.recordAnnounced();
+    await on.markAnnounced();
     await rig.sql(`UPDATE domains SET tags = '{}'`);
     rig.tags.set('cafe.rest', []);
-    await on.sendNextDay();
+    await on.advanceAndSend();
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
     expect(countSentRequests()).toBe(0);
-    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'moved_out' });
+    expect(await on.runAndFindAct('cafe.rest')).toMatchObject({ held: 'moved_out' });
   });
 
   test.each([
@@ -537,20 +541,20 @@ describe('a held renewal', () => {
     await on.createMandate();
     const order = await loadRenewalOrder('cafe.rest');
     await change(order.id);
-    await on.recordAnnounced();
-    await on.sendNextDay();
+    await on.markAnnounced();
+    await on.advanceAndSend();
     expect(countSentRequests()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-    expect(await on.renewName('cafe.rest')).toMatchObject({ held: 'moved_out' });
+    expect(await on.runAndFindAct('cafe.rest')).toMatchObject({ held: 'moved_out' });
   });
 
   test('set_to_lapse: a name set to lapse after the announcement gets no order', async () => {
     await on.watch('cafe.rest', 10);
     await on.createMandate();
     const order = await loadRenewalOrder('cafe.rest');
-    await on.recordAnnounced();
+    await on.markAnnounced();
     await rig.sql(`UPDATE domains SET lapse_confirmed_at = $1`, rig.now);
-    await on.sendNextDay();
+    await on.advanceAndSend();
     await on.run();
     expect(countSentRequests()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
@@ -573,12 +577,12 @@ describe('a held renewal', () => {
     await on.watch('cafe.rest', 10);
     const mandate = await on.createMandate();
     const order = await loadRenewalOrder('cafe.rest');
-    await on.recordAnnounced();
+    await on.markAnnounced();
     await rig.sql(
       `UPDATE orders SET input = jsonb_set(input, '{max_total,minor}', '99999999') WHERE id = $1`,
       mandate.id,
     );
-    await on.sendNextDay();
+    await on.advanceAndSend();
     expect(countSentRequests()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
   });
@@ -590,7 +594,7 @@ test('a held renewal is queued for webhooks', async () => {
   );
   await on.watch('cafe.rest', 10, 9_999);
   const { id } = await on.createMandate();
-  await on.renewName('cafe.rest');
+  await on.runAndFindAct('cafe.rest');
   const rows = await rig.sql('SELECT body FROM webhook_deliveries');
   expect(rows.map(({ body }) => webhookBodySchema.parse(JSON.parse(String(body))))).toMatchObject([
     { type: 'mandate.held', data: { name: 'cafe.rest', mandate: id, code: 'price_above' } },
@@ -615,7 +619,7 @@ describe('the start after a possible database restore', () => {
         write: async () => 2,
         verify: async () => undefined,
         suspend: () => undefined,
-        onOtherServer: () => undefined,
+        onUnverifiedServer: () => undefined,
       },
       processId: 'p',
     });
@@ -677,7 +681,7 @@ describe('a mandate ends', () => {
     rig.advanceClock(1_000);
     const second = await on.createMandate();
     await endMandate(rig.mandates, first.id, 'U0ALICE');
-    expect(await on.renewName('cafe.rest')).toMatchObject({ mandateId: second.id, held: undefined });
+    expect(await on.runAndFindAct('cafe.rest')).toMatchObject({ mandateId: second.id, held: undefined });
   });
 
   test.each([
@@ -687,7 +691,7 @@ describe('a mandate ends', () => {
     await on.watch('cafe.rest', 10);
     const { id } = await on.createMandate();
     const order = await loadRenewalOrder('cafe.rest');
-    rig.absent.set(userId, 'left');
+    rig.memberships.set(userId, 'left');
     await on.run();
     expect(await rig.read(id)).toMatchObject({ mandateEnd: { cause, by: userId } });
     expect((await rig.read(order.id)).state).toBe('FAILED');

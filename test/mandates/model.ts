@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import {
-  ANNOUNCEMENT_MS,
+  ANNOUNCEMENT_PERIOD_MS,
   decideRenewal,
   decideSend,
   findSendHoldReason,
@@ -28,37 +28,37 @@ const START = Date.parse('2026-01-01T00:00:00Z');
 
 export type Random = () => number;
 
-interface Name {
+interface SimulatedName {
   readonly name: string;
-  /** The real end of its registration, and since when. */
-  trueEnd: number;
+  /** The actual expiry date, and when it last changed. */
+  actualExpiry: number;
   changedAt: number;
   tags: readonly string[];
   price: number | undefined;
   hasOwnerLeft: boolean;
   hasIncident: boolean;
-  asksMore: boolean;
+  needsMoreApprovals: boolean;
 }
 
-type State = 'APPROVED' | 'SENT' | 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | 'STOPPED' | 'ENDED' | 'HELD';
+type OrderState = 'APPROVED' | 'SENT' | 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | 'STOPPED' | 'ENDED' | 'HELD';
 
 interface ModelOrder {
   readonly id: number;
   readonly mandateId: string;
   readonly name: string;
-  readonly actedFor: number;
-  readonly madeAt: number;
+  readonly plannedExpiry: number;
+  readonly createdAt: number;
   sendAfter: number;
   day: string;
   minor: number;
   announcedAt: number | undefined;
-  state: State;
+  state: OrderState;
 }
 
 interface Act {
   readonly name: string;
   readonly end: number;
-  held: HoldReason | undefined;
+  holdReason: HoldReason | undefined;
   orderId: number | undefined;
 }
 
@@ -80,121 +80,121 @@ interface Charge {
   readonly at: number;
   readonly end: number;
   readonly announcedAt: number | undefined;
-  /** When the name got its previous end. */
+  /** When the name's previous expiry date was set. */
   readonly changedAt: number;
 }
 
-/** The result of a year. */
-export interface Year {
+export interface SimulatedYear {
   readonly charges: readonly Charge[];
   readonly terms: ReadonlyMap<string, MandateTerms>;
-  /** Orders that a person stopped, and when. */
+  /** When a person stopped an order, by order id. */
   readonly stoppedAt: ReadonlyMap<number, number>;
-  readonly lost: readonly string[];
-  /** Names that expired although a mandate covered them, without a timely message. */
+  readonly unreported: readonly string[];
+  /** Covered names that expired without a timely message. */
   readonly lapsed: readonly string[];
-  /** Outcomes for covered names that were due: renewed by the mandate, or why not. */
-  readonly ends: readonly (State | HoldReason | 'RENEWED')[];
-  readonly held: readonly HoldReason[];
+  /** Outcomes for covered names that were due: renewed, or why not. */
+  readonly outcomes: readonly (OrderState | HoldReason | 'RENEWED')[];
+  readonly holdReasons: readonly HoldReason[];
 }
 
-export function simulateYear(random: Random): Year {
+export function simulateYear(random: Random): SimulatedYear {
   const chance = (share: number) => random() < share;
-  const between = (least: number, most: number) => least + Math.floor(random() * (most - least + 1));
-  const names: Name[] = Array.from({ length: between(2, 7) }, (_, index) => ({
+  const pickBetween = (least: number, most: number) => least + Math.floor(random() * (most - least + 1));
+  const names: SimulatedName[] = Array.from({ length: pickBetween(2, 7) }, (_, index) => ({
     name: `name-${index}.rest`,
-    trueEnd: START + between(5, 360) * DAY_MS + between(0, 23) * HOUR_MS,
+    actualExpiry: START + pickBetween(5, 360) * DAY_MS + pickBetween(0, 23) * HOUR_MS,
     changedAt: 0,
     tags: chance(0.5) ? ['brand'] : [],
-    price: chance(0.1) ? undefined : between(5, 40) * 100,
+    price: chance(0.1) ? undefined : pickBetween(5, 40) * 100,
     hasOwnerLeft: false,
     hasIncident: false,
-    asksMore: false,
+    needsMoreApprovals: false,
   }));
   const terms = new Map<string, MandateTerms>();
   const mandates = new Map<string, Mandate>();
   const addMandate = (now: number) => {
     const id = `mandate-${mandates.size}`;
-    const given: MandateTerms = {
+    const newTerms: MandateTerms = {
       mandate_names: [chance(0.5) ? '*.rest' : chance(0.5) ? 'tag:brand' : 'name-0.rest'],
-      max_price: { currency: 'EUR', minor: between(20, 50) * 100 },
-      max_total: { currency: 'EUR', minor: between(25, 90) * 100 },
+      max_price: { currency: 'EUR', minor: pickBetween(20, 50) * 100 },
+      max_total: { currency: 'EUR', minor: pickBetween(25, 90) * 100 },
       span: chance(0.5) ? 'month' : 'year',
-      until: getUtcDay(new Date(now + between(120, 400) * DAY_MS)),
-      notice: between(3, 30),
+      until: getUtcDay(new Date(now + pickBetween(120, 400) * DAY_MS)),
+      notice: pickBetween(3, 30),
     };
-    const order = newOrder(given.mandate_names, {
+    const order = newOrder(newTerms.mandate_names, {
       id,
       task: 'mandate',
       state: 'SUCCEEDED',
-      input: given,
+      input: newTerms,
       closedAt: new Date(now),
-      expiresAt: computeMandateEnd(given),
+      expiresAt: computeMandateEnd(newTerms),
     });
     const mandate = readMandate(order);
     if (mandate === undefined) throw new Error('the model built an invalid mandate');
-    terms.set(id, given);
+    terms.set(id, newTerms);
     mandates.set(id, mandate);
   };
   addMandate(START);
   if (chance(0.4)) addMandate(START + 1);
 
   let db: Database = { known: {}, orders: [], acts: [], ended: {} };
-  for (const { name, trueEnd } of names)
-    db.known[name] = { end: trueEnd, isCertain: true, lastLookupAt: START };
+  for (const { name, actualExpiry } of names)
+    db.known[name] = { end: actualExpiry, isCertain: true, lastLookupAt: START };
   let backup: { readonly at: number; readonly db: Database } = { at: START, db: structuredClone(db) };
   const charges: Charge[] = [];
   const stoppedAt = new Map<number, number>();
-  const lost: string[] = [];
+  const unreported: string[] = [];
   const lapsed: string[] = [];
-  const ends: Year['ends'][number][] = [];
-  const held: HoldReason[] = [];
-  /** Names that a mandate covered at some point while they were due, by their true end. */
-  const covered = new Set<string>();
-  let lastId = 0;
-  let clockOff = 0;
+  const outcomes: SimulatedYear['outcomes'][number][] = [];
+  const holdReasons: HoldReason[] = [];
+  /** The keys of names and expiry dates that a mandate covered while they were due. */
+  const dueKeys = new Set<string>();
+  let lastOrderId = 0;
+  let clockOffset = 0;
   let slackBackAt = 0;
   let registryBackAt = 0;
   let botBackAt = 0;
-  let lastSeen = START;
+  let lastRunAt = START;
 
-  const inForce = () => [...mandates.values()].filter(({ id }) => db.ended[id] !== true);
-  const usedBy = (mandateId: string, without?: number): UsedAmounts => {
-    const counting = db.orders.filter(
-      ({ id, state }) => id !== without && ['APPROVED', 'SENT', 'SUCCEEDED', 'UNKNOWN'].includes(state),
+  const listActiveMandates = () => [...mandates.values()].filter(({ id }) => db.ended[id] !== true);
+  const collectUsedAmounts = (mandateId: string, ignoredOrderId?: number): UsedAmounts => {
+    const countedOrders = db.orders.filter(
+      ({ id, state }) =>
+        id !== ignoredOrderId && ['APPROVED', 'SENT', 'SUCCEEDED', 'UNKNOWN'].includes(state),
     );
     return {
-      byDay: counting
+      amountsByDay: countedOrders
         .filter((order) => order.mandateId === mandateId)
         .map(({ day, minor }) => ({ day, minor: BigInt(minor) })),
-      countOn: (day) => counting.filter((order) => order.day === day).length,
+      countOrdersOn: (day) => countedOrders.filter((order) => order.day === day).length,
     };
   };
-  const loadKnown = (name: string) => db.known[name] ?? { end: 0, isCertain: false, lastLookupAt: 0 };
+  const getKnown = (name: string) => db.known[name] ?? { end: 0, isCertain: false, lastLookupAt: 0 };
   const getExpiry = (name: string) => {
-    const expiresAt = new Date(loadKnown(name).end);
+    const expiresAt = new Date(getKnown(name).end);
     return { name, expiresAt, renewableUntil: expiresAt };
   };
-  const collectFacts = ({ name, price, ...each }: Name): RenewalFacts => ({
+  const collectFacts = ({ name, price, ...each }: SimulatedName): RenewalFacts => ({
     expiry: getExpiry(name),
-    isDateCertain: loadKnown(name).isCertain,
+    isDateCertain: getKnown(name).isCertain,
     hasOwnerLeft: each.hasOwnerLeft,
     hasOpenIncident: each.hasIncident,
     isAccountLinked: true,
     isInOtherAccount: false,
     hasUnknownRenewal: db.orders.some((order) => order.name === name && order.state === 'UNKNOWN'),
-    policy: each.asksMore ? 'needs_more_approvals' : 'satisfied',
+    policy: each.needsMoreApprovals ? 'needs_more_approvals' : 'satisfied',
     amount: price === undefined ? undefined : { currency: 'EUR', minor: price },
   });
-  const hold = (act: Act, code: HoldReason) => {
-    act.held = code;
-    held.push(code);
+  const recordHold = (act: Act, code: HoldReason) => {
+    act.holdReason = code;
+    holdReasons.push(code);
   };
 
-  const actAll = (now: Date) => {
+  const runMandates = (now: Date) => {
     for (const name of names) {
-      const end = loadKnown(name.name).end;
-      const isActedFor = db.acts.some((act) => {
+      const end = getKnown(name.name).end;
+      const hasAct = db.acts.some((act) => {
         const order = db.orders.find(({ id }) => id === act.orderId);
         return (
           act.name === name.name &&
@@ -202,25 +202,25 @@ export function simulateYear(random: Random): Year {
           order?.state !== 'ENDED'
         );
       });
-      if (isActedFor || end <= now.getTime()) continue;
-      const mandate = findApplicableMandate(inForce(), name.name, name.tags, now);
+      if (hasAct || end <= now.getTime()) continue;
+      const mandate = findApplicableMandate(listActiveMandates(), name.name, name.tags, now);
       if (mandate === undefined || !isRenewalDue(mandate, getExpiry(name.name), now)) continue;
-      const plan = decideRenewal(mandate, collectFacts(name), usedBy(mandate.id), now);
+      const plan = decideRenewal(mandate, collectFacts(name), collectUsedAmounts(mandate.id), now);
       if (plan === 'mandate_ended') continue;
-      const act: Act = { name: name.name, end, held: undefined, orderId: undefined };
+      const act: Act = { name: name.name, end, holdReason: undefined, orderId: undefined };
       db.acts.push(act);
       if (typeof plan === 'string') {
-        hold(act, plan);
+        recordHold(act, plan);
         continue;
       }
-      lastId += 1;
-      act.orderId = lastId;
+      lastOrderId += 1;
+      act.orderId = lastOrderId;
       db.orders.push({
-        id: lastId,
+        id: lastOrderId,
         mandateId: mandate.id,
         name: name.name,
-        actedFor: end,
-        madeAt: now.getTime(),
+        plannedExpiry: end,
+        createdAt: now.getTime(),
         sendAfter: plan.sendAfter.getTime(),
         day: plan.day,
         minor: plan.amount.minor,
@@ -230,11 +230,11 @@ export function simulateYear(random: Random): Year {
     }
   };
 
-  const carryOut = (order: ModelOrder, name: Name, now: number) => {
+  const executeAtService = (order: ModelOrder, name: SimulatedName, now: number) => {
     const isAccepted = chance(0.85);
     const isLost = chance(0.08);
     if (isAccepted) {
-      if (covered.has(keyOf(name))) ends.push('RENEWED');
+      if (dueKeys.has(getKey(name))) outcomes.push('RENEWED');
       charges.push({
         mandateId: order.mandateId,
         orderId: order.id,
@@ -242,120 +242,128 @@ export function simulateYear(random: Random): Year {
         minor: order.minor,
         day: order.day,
         at: now,
-        end: name.trueEnd,
+        end: name.actualExpiry,
         announcedAt: order.announcedAt,
-        changedAt: name.changedAt + clockOff,
+        changedAt: name.changedAt + clockOffset,
       });
-      name.trueEnd += YEAR_MS;
-      name.changedAt = now - clockOff;
+      name.actualExpiry += YEAR_MS;
+      name.changedAt = now - clockOffset;
     }
-    // The process is killed, or no response comes.
+    // The process is killed, or the response is lost.
     if (isLost) order.state = 'UNKNOWN';
     else if (isAccepted) {
       order.state = 'SUCCEEDED';
-      const known = loadKnown(order.name);
+      const known = getKnown(order.name);
       db.known[order.name] = { ...known, end: known.end + YEAR_MS, isCertain: false };
     } else order.state = 'FAILED';
   };
 
-  const sendAll = (now: Date) => {
+  const sendDueOrders = (now: Date) => {
     for (const order of db.orders) {
       if (order.state !== 'APPROVED' || order.sendAfter > now.getTime()) continue;
       const name = names.find((each) => each.name === order.name);
       const act = db.acts.find(({ orderId }) => orderId === order.id);
       if (name === undefined || act === undefined) throw new Error('the model’s order has no name or act');
       const { amount, ...facts } = collectFacts(name);
-      const sending = {
-        mandate: inForce().find(({ id }) => id === order.mandateId),
+      const sendFacts = {
+        mandate: listActiveMandates().find(({ id }) => id === order.mandateId),
         isMandateUnchanged: true,
         name: order.name,
         affectedTags: name.tags,
-        plannedExpiry: new Date(order.actedFor),
-        expiresAt: new Date(loadKnown(order.name).end),
+        plannedExpiry: new Date(order.plannedExpiry),
+        expiresAt: new Date(getKnown(order.name).end),
         isLapsing: false,
         announcedAt: order.announcedAt === undefined ? undefined : new Date(order.announcedAt),
         amount,
-        used: usedBy(order.mandateId, order.id),
+        usedAmounts: collectUsedAmounts(order.mandateId, order.id),
       };
-      const cleared = decideSend(
+      const decision = decideSend(
         {
           ...facts,
-          ...sending,
+          ...sendFacts,
           fitsBudgets: !chance(0.02),
-          createdAt: new Date(order.madeAt),
-          lastLookupAt: new Date(loadKnown(order.name).lastLookupAt),
+          createdAt: new Date(order.createdAt),
+          lastLookupAt: new Date(getKnown(order.name).lastLookupAt),
         },
         now,
       );
-      if (cleared.kind === 'later') order.sendAfter = cleared.until.getTime();
-      if (cleared.kind === 'held') {
-        order.state = cleared.code === 'mandate_ended' ? 'ENDED' : 'HELD';
-        if (cleared.code !== 'mandate_ended') hold(act, cleared.code);
+      if (decision.kind === 'later') order.sendAfter = decision.until.getTime();
+      if (decision.kind === 'held') {
+        order.state = decision.code === 'mandate_ended' ? 'ENDED' : 'HELD';
+        if (decision.code !== 'mandate_ended') recordHold(act, decision.code);
       }
-      // A click on Stop between the check and the commit of `sentAt`, which is refused because the order has changed.
-      if (cleared.kind === 'clear' && chance(0.05)) {
+      // A person clicks Stop after the check. The commit of `sentAt` fails because the order has changed.
+      if (decision.kind === 'clear' && chance(0.05)) {
         order.state = 'STOPPED';
         stoppedAt.set(order.id, now.getTime());
       }
-      if (cleared.kind !== 'clear' || order.state !== 'APPROVED') continue;
-      if (findSendHoldReason(sending, now) !== undefined) continue;
+      if (decision.kind !== 'clear' || order.state !== 'APPROVED') continue;
+      if (findSendHoldReason(sendFacts, now) !== undefined) continue;
       order.state = 'SENT';
       order.day = getUtcDay(now);
       order.minor = amount?.minor ?? 0;
-      carryOut(order, name, now.getTime());
+      executeAtService(order, name, now.getTime());
     }
   };
 
-  const keyOf = ({ name, trueEnd }: Name) => `${name} ${trueEnd}`;
-  /** Records the names that a mandate must act for: covered, due, and known with their true end. */
-  const recordCovered = (now: Date) => {
+  const getKey = ({ name, actualExpiry }: SimulatedName) => `${name} ${actualExpiry}`;
+  /** Records the names that a mandate must act for: covered, due, and with a known expiry date. */
+  const recordDueNames = (now: Date) => {
     for (const name of names) {
-      if (Math.abs(loadKnown(name.name).end - name.trueEnd) > HOUR_MS) continue;
-      const mandate = findApplicableMandate(inForce(), name.name, name.tags, now);
+      if (Math.abs(getKnown(name.name).end - name.actualExpiry) > HOUR_MS) continue;
+      const mandate = findApplicableMandate(listActiveMandates(), name.name, name.tags, now);
       if (mandate === undefined || !isRenewalDue(mandate, getExpiry(name.name), now)) continue;
-      if (decideRenewal(mandate, collectFacts(name), usedBy(mandate.id), now) === 'mandate_ended') continue;
-      covered.add(keyOf(name));
+      if (decideRenewal(mandate, collectFacts(name), collectUsedAmounts(mandate.id), now) === 'mandate_ended')
+        continue;
+      dueKeys.add(getKey(name));
     }
   };
-  const findOrder = (name: Name) =>
+  const findOrder = (name: SimulatedName) =>
     db.orders.findLast(
       (order) =>
         order.name === name.name &&
-        isSameRegistrationPeriod(new Date(order.actedFor), new Date(name.trueEnd)),
+        isSameRegistrationPeriod(new Date(order.plannedExpiry), new Date(name.actualExpiry)),
     );
-  /** The outcome for a name at its end. Undefined if people weren't notified, so that the name is lost. */
-  const findOutcome = (name: Name): Year['ends'][number] | undefined => {
+  /** Finds the outcome for a name that expires. Undefined if people weren't notified. */
+  const findOutcome = (name: SimulatedName): SimulatedYear['outcomes'][number] | undefined => {
     const acts = db.acts.filter(
-      (act) => act.name === name.name && isSameRegistrationPeriod(new Date(act.end), new Date(name.trueEnd)),
+      (act) =>
+        act.name === name.name && isSameRegistrationPeriod(new Date(act.end), new Date(name.actualExpiry)),
     );
-    const notified = acts.find(
-      ({ held: code }) => code !== undefined && (needsRegularOrder(code) || code === 'earlier_unknown'),
+    const notifiedAct = acts.find(
+      ({ holdReason: code }) => code !== undefined && (needsRegularOrder(code) || code === 'earlier_unknown'),
     );
-    if (notified?.held !== undefined) return notified.held;
+    if (notifiedAct?.holdReason !== undefined) return notifiedAct.holdReason;
     const order = findOrder(name);
-    // The card says that the order was stopped, failed or is unknown; an ended mandate's message does too.
+    // The order's card shows these states; for an ended mandate, its message does.
     return order !== undefined && ['STOPPED', 'FAILED', 'UNKNOWN', 'ENDED'].includes(order.state)
       ? order.state
       : undefined;
   };
-  /** Checks the names that end before the next step. */
-  const recordEnds = (real: number) => {
+  /** Records the outcomes of names that expire before the next step. */
+  const recordOutcomes = (realTime: number) => {
     for (const name of names) {
-      if (name.trueEnd > real + STEP_MS || name.trueEnd <= real || !covered.has(keyOf(name))) continue;
-      const { trueEnd } = name;
-      // Run work that becomes due before then.
+      if (
+        name.actualExpiry > realTime + STEP_MS ||
+        name.actualExpiry <= realTime ||
+        !dueKeys.has(getKey(name))
+      )
+        continue;
+      const { actualExpiry } = name;
+      // Send orders that become due before the name expires.
       for (
         let order = findOrder(name);
-        order?.state === 'APPROVED' && order.sendAfter < trueEnd;
+        order?.state === 'APPROVED' && order.sendAfter < actualExpiry;
         order = findOrder(name)
       )
-        sendAll(new Date(order.sendAfter));
-      if (name.trueEnd !== trueEnd) continue;
-      const isCovered = findApplicableMandate(inForce(), name.name, name.tags, new Date(real)) !== undefined;
-      // A restored database ends the mandates, and people are notified.
-      const end = findOutcome(name) ?? (isCovered ? undefined : 'ENDED');
-      if (end === undefined) lapsed.push(`${name.name} at ${new Date(name.trueEnd).toISOString()}`);
-      else ends.push(end);
+        sendDueOrders(new Date(order.sendAfter));
+      if (name.actualExpiry !== actualExpiry) continue;
+      const isCovered =
+        findApplicableMandate(listActiveMandates(), name.name, name.tags, new Date(realTime)) !== undefined;
+      // Restoring the database ends its mandates, and people are notified.
+      const outcome = findOutcome(name) ?? (isCovered ? undefined : 'ENDED');
+      if (outcome === undefined) lapsed.push(`${name.name} at ${new Date(name.actualExpiry).toISOString()}`);
+      else outcomes.push(outcome);
     }
   };
 
@@ -365,82 +373,85 @@ export function simulateYear(random: Random): Year {
     for (const order of db.orders)
       if (order.state === 'APPROVED' && order.sendAfter <= now) order.state = 'UNKNOWN';
       else if (order.state === 'SENT') order.state = 'UNKNOWN';
-    if (now - at >= ANNOUNCEMENT_MS) for (const id of mandates.keys()) db.ended[id] = true;
+    if (now - at >= ANNOUNCEMENT_PERIOD_MS) for (const id of mandates.keys()) db.ended[id] = true;
   };
 
-  for (let real = START; real < START + YEAR_MS; real += STEP_MS) {
-    if (chance(0.01)) slackBackAt = real + between(1, 6) * DAY_MS;
-    if (chance(0.01)) registryBackAt = real + between(1, 6) * DAY_MS;
-    if (chance(0.002)) botBackAt = real + between(0, 2) * DAY_MS;
-    if (chance(0.003)) clockOff = chance(0.6) ? 0 : between(-3, 3) * DAY_MS;
-    if (chance(0.004) && mandates.size < 6) addMandate(real + clockOff);
-    if (chance(0.0006)) db.ended[`mandate-${between(0, mandates.size - 1)}`] = true;
-    const picked = names[between(0, names.length - 1)];
-    if (picked !== undefined && chance(0.02)) picked.price = chance(0.1) ? undefined : between(5, 45) * 100;
-    if (picked !== undefined && chance(0.01)) picked.tags = chance(0.5) ? [] : ['brand'];
-    if (picked !== undefined && chance(0.004)) picked.hasOwnerLeft = chance(0.2);
-    if (picked !== undefined && chance(0.004)) picked.hasIncident = chance(0.2);
-    if (picked !== undefined && chance(0.0005)) picked.asksMore = true;
+  for (let realTime = START; realTime < START + YEAR_MS; realTime += STEP_MS) {
+    if (chance(0.01)) slackBackAt = realTime + pickBetween(1, 6) * DAY_MS;
+    if (chance(0.01)) registryBackAt = realTime + pickBetween(1, 6) * DAY_MS;
+    if (chance(0.002)) botBackAt = realTime + pickBetween(0, 2) * DAY_MS;
+    if (chance(0.003)) clockOffset = chance(0.6) ? 0 : pickBetween(-3, 3) * DAY_MS;
+    if (chance(0.004) && mandates.size < 6) addMandate(realTime + clockOffset);
+    if (chance(0.0006)) db.ended[`mandate-${pickBetween(0, mandates.size - 1)}`] = true;
+    const pickedName = names[pickBetween(0, names.length - 1)];
+    if (pickedName !== undefined && chance(0.02))
+      pickedName.price = chance(0.1) ? undefined : pickBetween(5, 45) * 100;
+    if (pickedName !== undefined && chance(0.01)) pickedName.tags = chance(0.5) ? [] : ['brand'];
+    if (pickedName !== undefined && chance(0.004)) pickedName.hasOwnerLeft = chance(0.2);
+    if (pickedName !== undefined && chance(0.004)) pickedName.hasIncident = chance(0.2);
+    if (pickedName !== undefined && chance(0.0005)) pickedName.needsMoreApprovals = true;
     // A person renews a name without the bot.
-    if (picked !== undefined && chance(0.001)) {
-      picked.trueEnd += YEAR_MS;
-      picked.changedAt = real;
+    if (pickedName !== undefined && chance(0.001)) {
+      pickedName.actualExpiry += YEAR_MS;
+      pickedName.changedAt = realTime;
     }
-    const now = new Date(real + clockOff);
-    if (real < botBackAt) continue;
-    // A bot that was down for long can't know whether its database is still the same.
-    if (real - lastSeen > STEP_MS) {
-      backup = { at: lastSeen + clockOff, db: structuredClone(db) };
+    const now = new Date(realTime + clockOffset);
+    if (realTime < botBackAt) continue;
+    // After a long outage, the bot can't know whether its database was restored from a backup.
+    if (realTime - lastRunAt > STEP_MS) {
+      backup = { at: lastRunAt + clockOffset, db: structuredClone(db) };
       restore(now.getTime());
     }
     if (chance(0.001)) restore(now.getTime());
     if (chance(0.15)) backup = { at: now.getTime(), db: structuredClone(db) };
-    lastSeen = real;
-    if (real >= registryBackAt)
-      for (const { name, trueEnd, changedAt } of names)
-        if (real - changedAt >= DAY_MS)
-          db.known[name] = { end: trueEnd, isCertain: true, lastLookupAt: now.getTime() };
-    recordCovered(now);
-    actAll(now);
-    if (real >= slackBackAt)
+    lastRunAt = realTime;
+    if (realTime >= registryBackAt)
+      for (const { name, actualExpiry, changedAt } of names)
+        if (realTime - changedAt >= DAY_MS)
+          db.known[name] = { end: actualExpiry, isCertain: true, lastLookupAt: now.getTime() };
+    recordDueNames(now);
+    runMandates(now);
+    if (realTime >= slackBackAt)
       for (const order of db.orders) if (order.state === 'APPROVED') order.announcedAt ??= now.getTime();
     for (const order of db.orders)
       if (order.state === 'APPROVED' && order.announcedAt !== undefined && chance(0.02)) {
         order.state = 'STOPPED';
         stoppedAt.set(order.id, now.getTime());
       }
-    sendAll(now);
-    // While the clock is days off, nothing can be in time.
-    if (clockOff === 0) recordEnds(real);
+    sendDueOrders(now);
+    // While the clock is off by days, no message can be timely.
+    if (clockOffset === 0) recordOutcomes(realTime);
   }
 
-  // Every expired name with a mandate's order must have a message.
-  const finish = START + YEAR_MS + Math.min(0, clockOff);
+  // Nobody was notified of these orders and acts.
+  const endTime = START + YEAR_MS + Math.min(0, clockOffset);
   for (const order of db.orders)
-    if (order.state === 'APPROVED' && order.actedFor + DAY_MS < finish - 6 * DAY_MS) lost.push(order.name);
+    if (order.state === 'APPROVED' && order.plannedExpiry + DAY_MS < endTime - 6 * DAY_MS)
+      unreported.push(order.name);
   for (const act of db.acts)
     if (
-      act.held !== undefined &&
-      !needsRegularOrder(act.held) &&
-      act.held !== 'earlier_unknown' &&
-      act.held !== 'renewed_meanwhile'
+      act.holdReason !== undefined &&
+      !needsRegularOrder(act.holdReason) &&
+      act.holdReason !== 'earlier_unknown' &&
+      act.holdReason !== 'renewed_meanwhile'
     )
-      lost.push(act.name);
-  return { charges, terms, stoppedAt, lost, lapsed, ends, held };
+      unreported.push(act.name);
+  return { charges, terms, stoppedAt, unreported, lapsed, outcomes, holdReasons };
 }
 
-/** Lists where a year's spending exceeded the limits of its mandates. */
-export function listLimitViolations({ charges, terms }: Year): string[] {
+/** Lists where a year's charges exceeded the limits of their mandates. */
+export function listLimitViolations({ charges, terms }: SimulatedYear): string[] {
   const sums = new Map<string, number>();
-  const found: string[] = [];
+  const violations: string[] = [];
   for (const { mandateId, minor, day } of charges) {
-    const given = terms.get(mandateId);
-    if (given === undefined) continue;
-    if (minor > given.max_price.minor) found.push(`${mandateId}: a price of ${minor}`);
-    const key = `${mandateId} ${getPeriod(given.span, day)}`;
+    const mandateTerms = terms.get(mandateId);
+    if (mandateTerms === undefined) continue;
+    if (minor > mandateTerms.max_price.minor) violations.push(`${mandateId}: a price of ${minor}`);
+    const key = `${mandateId} ${getPeriod(mandateTerms.span, day)}`;
     const sum = (sums.get(key) ?? 0) + minor;
     sums.set(key, sum);
-    if (sum > given.max_total.minor) found.push(`${key}: ${sum} of ${given.max_total.minor}`);
+    if (sum > mandateTerms.max_total.minor)
+      violations.push(`${key}: ${sum} of ${mandateTerms.max_total.minor}`);
   }
-  return found;
+  return violations;
 }

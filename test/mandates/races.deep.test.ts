@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { type Rig, startRig, waitUntil } from '../orders/rig.ts';
-import { seeded } from '../support/seeded.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { createMandateHelpers } from './mandate-rig.ts';
 
 /* Stop and sending race 80 times on a real database. Exactly one of them wins. */
@@ -18,14 +18,14 @@ afterAll(() => rig.end());
 
 test('either Stop or sending wins, and a name is charged only if it wasn’t stopped', async () => {
   const on = createMandateHelpers(rig);
-  const random = seeded(1_000);
+  const random = seededRandom(1_000);
   let [stopped, sent] = [0, 0];
   for (let round = 0; round < RACES / AT_ONCE; round += 1) {
     await rig.reset();
     for (let n = 0; n < AT_ONCE; n += 1) await on.watch(`name${n}.rest`, 10, 100);
     await on.createMandate();
     await on.run();
-    await on.recordAnnounced();
+    await on.markAnnounced();
     rig.advanceClock(DAY_MS + 12 * HOUR_MS);
     await on.recordLookup();
     const orders = (await on.listActs()).map(({ orderId }) => orderId ?? '');

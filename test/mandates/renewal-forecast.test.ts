@@ -18,8 +18,12 @@ afterAll(() => rig.end());
 
 async function forecast(...names: readonly string[]) {
   const watched = names.map((name) => ({ name, owner: name.startsWith('owned') ? 'U0ADA' : undefined }));
-  const { renewals, uncovered } = await loadRenewalForecast(rig.mandates, watched, 'system');
-  return { renewed: [...renewals.keys()].sort(), uncovered: [...uncovered].sort(), renewals };
+  const { renewalTimes, uncoveredNames } = await loadRenewalForecast(rig.mandates, watched, 'system');
+  return {
+    renewed: [...renewalTimes.keys()].sort(),
+    uncovered: [...uncoveredNames].sort(),
+    renewals: renewalTimes,
+  };
 }
 
 test('the forecast includes names a mandate has acted or will act for, with the day of sending', async () => {
@@ -29,7 +33,7 @@ test('the forecast includes names a mandate has acted or will act for, with the 
   await on.createMandate();
   const before = await forecast('soon.rest', 'later.rest', 'other.example', 'owned.example');
   expect(before).toMatchObject({ renewed: ['later.rest', 'soon.rest'], uncovered: ['other.example'] });
-  const order = await rig.read((await on.renewName('soon.rest')).orderId ?? 'none');
+  const order = await rig.read((await on.runAndFindAct('soon.rest')).orderId ?? 'none');
   const after = await forecast('soon.rest', 'later.rest', 'other.example');
   expect(after).toEqual(before);
   expect(after.renewals.get('soon.rest')).toEqual(order.sendAfter);
@@ -62,7 +66,7 @@ test('the forecast leaves held and stopped names to people', async () => {
   await rig.requestAccepted('renew', { names: ['asked.rest'], period: 1 });
   await on.createMandate();
   expect(await forecast(...names)).toMatchObject({ renewed: ['stopped.rest'] });
-  await stopOrder(rig.orders, (await on.renewName('stopped.rest')).orderId ?? 'none', 'U0ALICE');
+  await stopOrder(rig.orders, (await on.runAndFindAct('stopped.rest')).orderId ?? 'none', 'U0ALICE');
   const { renewed, uncovered } = await forecast(...names);
   expect(renewed).toEqual([]);
   expect(uncovered, 'a person has requested it').not.toContain('asked.rest');
@@ -95,16 +99,16 @@ test.each(['covering', 'upcoming', 'used', 'account'] as const)(
       loadAffectedTags: (names) => runMandatesAfter('covering', rig.mandates.loadAffectedTags(names)),
       mandates: {
         ...mandates,
-        filterUpcoming: (names) => runMandatesAfter('upcoming', mandates.filterUpcoming(names)),
+        filterUnhandledNames: (names) => runMandatesAfter('upcoming', mandates.filterUnhandledNames(names)),
         loadUsedAmounts: (id) => runMandatesAfter('used', mandates.loadUsedAmounts(id)),
-        findLatestAccount: (name) => runMandatesAfter('account', mandates.findLatestAccount(name)),
+        findLatestAccountId: (name) => runMandatesAfter('account', mandates.findLatestAccountId(name)),
       },
     };
     const watched = ['a.rest', 'b.rest'].map((name) => ({ name }));
-    const { renewals, uncovered } = await loadRenewalForecast(deps, watched, 'system');
+    const { renewalTimes, uncoveredNames } = await loadRenewalForecast(deps, watched, 'system');
     expect(hasRun).toBe(true);
     expect((await on.listActs()).map(({ held }) => held)).toEqual([undefined, undefined]);
-    expect([...renewals.keys()].sort()).toEqual(['a.rest', 'b.rest']);
-    expect(uncovered).toEqual([]);
+    expect([...renewalTimes.keys()].sort()).toEqual(['a.rest', 'b.rest']);
+    expect(uncoveredNames).toEqual([]);
   },
 );

@@ -11,8 +11,8 @@ beforeAll(async () => {
   s = await startSigningRig();
   on = createMandateHelpers(s.rig);
   const [at, by] = [new Date('2026-03-01T08:30:00Z'), 'U0ADA'];
-  await s.save([{ name: 'approvers', before: '', after: 'U0BOB,U0CAROL,U0DORA' }], by, at);
-  await s.publish([SIGNED_RULE]);
+  await s.saveSettings([{ name: 'approvers', before: '', after: 'U0BOB,U0CAROL,U0DORA' }], by, at);
+  await s.publishPolicy([SIGNED_RULE]);
 });
 beforeEach(() => s.rig.reset());
 afterAll(() => s.rig.end());
@@ -20,13 +20,13 @@ afterAll(() => s.rig.end());
 /** Creates a mandate signed by Bob and Carol, and its order that is ready to send. */
 async function createReadyOrder(): Promise<{ readonly id: string; readonly mandateId: string }> {
   await on.watch('cafe.rest', 10);
-  const { id: mandateId } = await on.ask();
-  await s.sign(mandateId, s.people.bob, s.people.carol);
+  const { id: mandateId } = await on.requestMandate();
+  await s.approveWithSignatures(mandateId, s.people.bob, s.people.carol);
   await s.advance(mandateId);
   expect(await s.rig.read(mandateId)).toMatchObject({ state: 'SUCCEEDED' });
-  const { orderId: id = 'none' } = await on.renewName('cafe.rest');
+  const { orderId: id = 'none' } = await on.runAndFindAct('cafe.rest');
   expect(await s.rig.read(id)).toMatchObject({ state: 'APPROVED', mandate: { id: mandateId } });
-  await on.recordAnnounced();
+  await on.markAnnounced();
   s.rig.advanceClock(DAY_MS + 12 * HOUR_MS);
   await on.recordLookup();
   return { id, mandateId };

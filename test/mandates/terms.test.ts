@@ -2,20 +2,20 @@ import { describe, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/duration.ts';
 import {
   computeEarliestSendTime,
-  type DueFacts,
+  type DueOrderFacts,
   decideSend,
   type FinalCheckFacts,
   findSendHoldReason,
   isRenewalDue,
   isSameRegistrationPeriod,
-  MAX_SENT_A_DAY,
+  MAX_RENEWALS_PER_DAY,
   planSending,
   type UsedAmounts,
   willActInTime,
 } from '../../src/mandates/acting.ts';
 import { findApplicableMandate, readMandate } from '../../src/mandates/mandate.ts';
-import { addPlan, getPeriodBounds, groupUpcomingNames } from '../../src/mandates/overview.ts';
-import { type MandateTerms, readTerms, type TermsInput } from '../../src/mandates/terms.ts';
+import { addPlannedAmount, getPeriodBounds, groupUpcomingNames } from '../../src/mandates/overview.ts';
+import { type MandateTerms, parseTerms, type TermsInput } from '../../src/mandates/terms.ts';
 import { newOrder } from '../orders/sample.ts';
 
 /* A mandate's terms: reading them from the form, and the decisions that follow from them. */
@@ -28,7 +28,7 @@ const INPUT: TermsInput = {
   until: '2027-03-01',
   notice: '',
 };
-const read = (changes: Partial<TermsInput> = {}) => readTerms({ ...INPUT, ...changes }, 'EUR', '2026-03-01');
+const read = (changes: Partial<TermsInput> = {}) => parseTerms({ ...INPUT, ...changes }, 'EUR', '2026-03-01');
 const listIssues = (changes: Partial<TermsInput>) => {
   const terms = read(changes);
   return terms.ok ? [] : terms.issues;
@@ -52,7 +52,10 @@ describe('reading the terms', () => {
   test.each([
     [{ mandate_names: ' ' }, { field: 'mandate_names', code: 'no_names' }],
     [{ mandate_names: '*' }, { field: 'mandate_names', code: 'matches_everything' }],
-    [{ mandate_names: 'not a name!' }, { field: 'mandate_names', code: 'unreadable_pattern', given: 'not' }],
+    [
+      { mandate_names: 'not a name!' },
+      { field: 'mandate_names', code: 'unreadable_pattern', pattern: 'not' },
+    ],
     [{ max_price: '0.00' }, { field: 'max_price', code: 'zero' }],
     [{ max_total: '0' }, { field: 'max_total', code: 'zero' }],
     [{ max_price: '20.00 USD' }, { field: 'max_price', code: 'wrong_currency', currency: 'EUR' }],
@@ -133,8 +136,8 @@ describe('planning when to send', () => {
   };
   const price = { currency: 'EUR', minor: 2_000 };
   const taken = (full: readonly string[]): UsedAmounts => ({
-    byDay: [],
-    countOn: (day) => (full.includes(day) ? MAX_SENT_A_DAY : 0),
+    amountsByDay: [],
+    countOrdersOn: (day) => (full.includes(day) ? MAX_RENEWALS_PER_DAY : 0),
   });
 
   test('waits at least a day, and picks the same time for a name each time', () => {
@@ -157,7 +160,10 @@ describe('planning when to send', () => {
 describe('the final check', () => {
   const END = new Date(NOW.getTime() + 14 * DAY_MS);
   const mandate = newMandate('a', ['*.rest']);
-  const used = (day: string, minor: bigint): UsedAmounts => ({ byDay: [{ day, minor }], countOn: () => 0 });
+  const used = (day: string, minor: bigint): UsedAmounts => ({
+    amountsByDay: [{ day, minor }],
+    countOrdersOn: () => 0,
+  });
   const facts: FinalCheckFacts = {
     mandate,
     isMandateUnchanged: true,
@@ -168,7 +174,7 @@ describe('the final check', () => {
     isLapsing: false,
     announcedAt: new Date(NOW.getTime() - DAY_MS),
     amount: { currency: 'EUR', minor: 2_000 },
-    used: { byDay: [], countOn: () => 0 },
+    usedAmounts: { amountsByDay: [], countOrdersOn: () => 0 },
   };
 
   test('passes a name exactly a day after its announcement', () => {
@@ -188,19 +194,21 @@ describe('the final check', () => {
     ['price_unknown', { amount: undefined }],
     ['price_unknown', { amount: { currency: 'USD', minor: 1 } }],
     ['price_above', { amount: { currency: 'EUR', minor: 2_001 } }],
-    ['day_full', { used: { byDay: [], countOn: () => MAX_SENT_A_DAY } }],
+    ['day_full', { usedAmounts: { amountsByDay: [], countOrdersOn: () => MAX_RENEWALS_PER_DAY } }],
   ])('returns %s for %j', (code, change) => {
     expect(findSendHoldReason({ ...facts, ...change }, NOW)).toBe(code);
   });
 
   test('allows spending exactly the yearly total', () => {
     for (const total of [used('2026-02-01', 58_000n), used('2025-12-31', 60_000n)])
-      expect(findSendHoldReason({ ...facts, used: total }, NOW)).toBeUndefined();
-    expect(findSendHoldReason({ ...facts, used: used('2026-02-01', 58_001n) }, NOW)).toBe('total_spent');
+      expect(findSendHoldReason({ ...facts, usedAmounts: total }, NOW)).toBeUndefined();
+    expect(findSendHoldReason({ ...facts, usedAmounts: used('2026-02-01', 58_001n) }, NOW)).toBe(
+      'total_spent',
+    );
   });
 
   const expiry = { name: 'cafe.rest', expiresAt: END, renewableUntil: END };
-  const due: DueFacts = {
+  const due: DueOrderFacts = {
     ...{
       ...facts,
       expiry,
@@ -212,12 +220,12 @@ describe('the final check', () => {
     ...{ isInOtherAccount: false, hasUnknownRenewal: false, policy: 'satisfied', fitsBudgets: true },
     ...{ createdAt: later(-DAY_MS), lastLookupAt: NOW },
   };
-  const full = { byDay: [], countOn: () => MAX_SENT_A_DAY };
+  const full = { amountsByDay: [], countOrdersOn: () => MAX_RENEWALS_PER_DAY };
   const until = (ms: number) => ({ expiry: { ...expiry, renewableUntil: later(ms) } });
   const [stale, silent] = [{ lastLookupAt: later(-DAY_MS - 1) }, { announcedAt: undefined }];
   const nextDay = Date.parse('2026-03-02T00:00:00Z') - NOW.getTime() + spread;
 
-  test.each<[what: string, Partial<DueFacts>, kind: 'clear' | 'held' | number]>([
+  test.each<[what: string, Partial<DueOrderFacts>, kind: 'clear' | 'held' | number]>([
     ['announced, and looked up in the last day', { lastLookupAt: later(-DAY_MS) }, 'clear'],
     ['too late', until(0), 'held'],
     ['a millisecond before it is too late', until(1), 'clear'],
@@ -230,9 +238,9 @@ describe('the final check', () => {
     ['not announced, with a day left', { ...silent, ...until(DAY_MS + 1) }, 15 * MINUTE_MS],
     ['not announced, with less than a day left', { ...silent, ...until(DAY_MS) }, 'held'],
     ['announced an hour ago', { announcedAt: later(-60 * MINUTE_MS) }, DAY_MS - 60 * MINUTE_MS],
-    ['on a full day', { used: full }, nextDay],
-    ['on a full day, and the next is too late', { used: full, ...until(nextDay) }, 'held'],
-    ['on a full day, and the next is in time', { used: full, ...until(nextDay + 1) }, nextDay],
+    ['on a full day', { usedAmounts: full }, nextDay],
+    ['on a full day, and the next is too late', { usedAmounts: full, ...until(nextDay) }, 'held'],
+    ['on a full day, and the next is in time', { usedAmounts: full, ...until(nextDay + 1) }, nextDay],
     ['over budget', { fitsBudgets: false }, 'held'],
   ])('decides an order that is %s', (_what, changes, expected) => {
     const found = decideSend({ ...due, ...changes }, NOW);
@@ -285,9 +293,12 @@ test.each([
 
 test('a planned order counts toward its day', () => {
   const plan = { sendAfter: NOW, day: '2026-03-02', amount: { currency: 'EUR', minor: 2_000 } };
-  const { byDay, countOn } = addPlan({ byDay: [], countOn: () => 3 }, plan);
-  expect(byDay).toEqual([{ day: '2026-03-02', minor: 2_000n }]);
-  expect([countOn('2026-03-02'), countOn('2026-03-03')]).toEqual([4, 3]);
+  const { amountsByDay, countOrdersOn } = addPlannedAmount(
+    { amountsByDay: [], countOrdersOn: () => 3 },
+    plan,
+  );
+  expect(amountsByDay).toEqual([{ day: '2026-03-02', minor: 2_000n }]);
+  expect([countOrdersOn('2026-03-02'), countOrdersOn('2026-03-03')]).toEqual([4, 3]);
 });
 
 test('an order is planned only if it is in time for the name’s expiry and the mandate’s end', () => {
@@ -295,7 +306,10 @@ test('an order is planned only if it is in time for the name’s expiry and the 
   const price = { currency: 'EUR', minor: 2_000 };
   const plan = (renewableMs: number, endsMs: number, full: readonly string[] = []) => {
     const end = { name: 'cafe.rest', expiresAt: NOW, renewableUntil: later(renewableMs) };
-    const taken = { byDay: [], countOn: (day: string) => (full.includes(day) ? MAX_SENT_A_DAY : 0) };
+    const taken = {
+      amountsByDay: [],
+      countOrdersOn: (day: string) => (full.includes(day) ? MAX_RENEWALS_PER_DAY : 0),
+    };
     const found = planSending({ ...mandate, endsAt: later(endsMs) }, end, price, taken, NOW);
     return typeof found === 'string' ? found : found.day;
   };

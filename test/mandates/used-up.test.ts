@@ -3,7 +3,7 @@ import { cancelOrder } from '../../src/approvals/pending.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
 import { loadMandateStatuses } from '../../src/mandates/overview.ts';
-import { changesSinceRequest } from '../../src/slack/approvals/signing/page-texts.view.ts';
+import { listChangesSinceRequest } from '../../src/slack/approvals/signing/page-texts.view.ts';
 import { mandatesMessage } from '../../src/slack/mandates/mandate.view.ts';
 import { purge } from '../../src/store/purge.ts';
 import { withSession } from '../../src/store/session.ts';
@@ -43,8 +43,8 @@ test('an ended mandate whose row was reset does nothing, and ends again', async 
 test('an ended mandate’s order isn’t sent when the rows of both are reset', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.createMandate();
-  const { orderId = 'none' } = await on.renewName('cafe.rest');
-  await on.recordAnnounced();
+  const { orderId = 'none' } = await on.runAndFindAct('cafe.rest');
+  await on.markAnnounced();
   await rig.sql('CREATE TABLE before AS SELECT * FROM orders');
   await rig.sql('CREATE TABLE before_items AS SELECT * FROM order_items');
   await endMandate(rig.mandates, id, 'U0ALICE');
@@ -56,7 +56,7 @@ test('an ended mandate’s order isn’t sent when the rows of both are reset', 
     'UPDATE order_items o SET state = b.state, result = NULL FROM before_items b WHERE b.order_id = o.order_id',
   );
   await rig.sql('DROP TABLE before, before_items');
-  await on.sendNextDay();
+  await on.advanceAndSend();
   expect(countSentRequests()).toBe(0);
   expect(await rig.read(orderId)).toMatchObject({ state: 'FAILED' });
   expect(await loadContradictions(orderId)).toHaveLength(1);
@@ -65,8 +65,8 @@ test('an ended mandate’s order isn’t sent when the rows of both are reset', 
 test('an order isn’t sent if its mandate ends in the log just before sending', async () => {
   await on.watch('cafe.rest', 10);
   const { id } = await on.createMandate();
-  const { orderId = 'none' } = await on.renewName('cafe.rest');
-  await on.recordAnnounced();
+  const { orderId = 'none' } = await on.runAndFindAct('cafe.rest');
+  await on.markAnnounced();
   rig.advanceClock(DAY_MS + 12 * HOUR_MS);
   await on.recordLookup();
   rig.service.prepare = async () => {
@@ -83,7 +83,7 @@ test('an order isn’t sent if its mandate ends in the log just before sending',
 
 test('an added event doesn’t bring a stopped mandate into force', async () => {
   await on.watch('cafe.rest', 10);
-  const { id } = await on.ask();
+  const { id } = await on.requestMandate();
   expect(await cancelOrder(rig.orders, id, 'U0ALICE')).toMatchObject({ ok: true });
   await rig.sql(
     `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
@@ -98,7 +98,7 @@ test('an added event doesn’t bring a stopped mandate into force', async () => 
 
 test('a mandate without an in_force event does nothing', async () => {
   await on.watch('cafe.rest', 10);
-  const { id } = await on.ask();
+  const { id } = await on.requestMandate();
   await rig.sql(`UPDATE orders SET state = 'SUCCEEDED', closed_at = now() WHERE id = $1`, id);
   await on.run();
   expect(await on.listActs()).toEqual([]);
@@ -107,12 +107,12 @@ test('a mandate without an in_force event does nothing', async () => {
 test('a mandate shows its approvers from the log', async () => {
   const order = await on.createMandate();
   await rig.sql(`UPDATE approvals SET user_id = 'U0EVE'`);
-  const { shown: items } = await loadMandateStatuses(rig.mandates, { id: 'U0ADA', isAdmin: true });
+  const { statuses: items } = await loadMandateStatuses(rig.mandates, { id: 'U0ADA', isAdmin: true });
   const text = JSON.stringify(mandatesMessage({ items, total: 1, offset: 0 }, []));
   expect(text).toContain('approved by <@U0BOB>');
   expect(text).not.toContain('U0EVE');
   const history = await rig.store.loadHistory(order.id, 'system');
-  expect(changesSinceRequest(history, false)).toEqual(['1 approval so far: <@U0BOB>.']);
+  expect(listChangesSinceRequest(history, false)).toEqual(['1 approval so far: <@U0BOB>.']);
 });
 
 test.each([
@@ -142,12 +142,12 @@ test.each([
   await on.watch('cafe.rest', 8);
   await on.createMandate({ max_total: { currency: 'EUR', minor: 3_000 } });
   await on.run();
-  await on.recordAnnounced();
-  await on.sendNextDay();
+  await on.markAnnounced();
+  await on.advanceAndSend();
   expect(countSentRequests()).toBe(1);
   await rig.sql(change);
   await on.watch('bar.rest', 10);
-  expect(await on.renewName('bar.rest')).toMatchObject({ held: 'total_spent' });
+  expect(await on.runAndFindAct('bar.rest')).toMatchObject({ held: 'total_spent' });
 });
 
 test.each([
@@ -171,28 +171,28 @@ test.each([
   await on.watch('cafe.rest', 8);
   await on.createMandate({ max_total: { currency: 'EUR', minor: 3_000 } });
   await on.run();
-  await on.recordAnnounced();
-  await on.sendNextDay();
+  await on.markAnnounced();
+  await on.advanceAndSend();
   expect(countSentRequests()).toBe(1);
   await rig.sql(`UPDATE order_items SET state = 'FAILED', result = NULL WHERE state = 'UNKNOWN'`);
   await rig.sql(change);
   await on.watch('bar.rest', 10);
-  expect(await on.renewName('bar.rest')).toMatchObject({ held: 'total_spent' });
+  expect(await on.runAndFindAct('bar.rest')).toMatchObject({ held: 'total_spent' });
 });
 
 test('a failed order is replaced once its requester is back', async () => {
   await on.watch('cafe.rest', 10);
   await on.createMandate();
-  const { orderId: first = 'none' } = await on.renewName('cafe.rest');
-  await on.recordAnnounced();
-  rig.absent.set('U0ALICE', 'left');
-  await on.sendNextDay();
+  const { orderId: first = 'none' } = await on.runAndFindAct('cafe.rest');
+  await on.markAnnounced();
+  rig.memberships.set('U0ALICE', 'left');
+  await on.advanceAndSend();
   expect(await rig.read(first)).toMatchObject({ state: 'FAILED' });
-  rig.absent.delete('U0ALICE');
-  const { orderId: second = 'none' } = await on.renewName('cafe.rest');
+  rig.memberships.delete('U0ALICE');
+  const { orderId: second = 'none' } = await on.runAndFindAct('cafe.rest');
   expect(second).not.toBe(first);
-  await on.recordAnnounced();
-  await on.sendNextDay();
+  await on.markAnnounced();
+  await on.advanceAndSend();
   expect(await rig.read(second)).toMatchObject({ state: 'SUCCEEDED' });
   expect(countSentRequests()).toBe(1);
 });
@@ -201,13 +201,13 @@ test('a purge keeps a mandate in force and its sent orders', async () => {
   await on.watch('cafe.rest', 8);
   const { id } = await on.createMandate({ max_total: { currency: 'EUR', minor: 3_000 }, span: 'year' });
   await on.run();
-  await on.recordAnnounced();
-  await on.sendNextDay();
+  await on.markAnnounced();
+  await on.advanceAndSend();
   expect(countSentRequests()).toBe(1);
   const before = new Date(rig.now.getTime() + DAY_MS);
   await purgeEventsBefore(before);
   await on.watch('bar.rest', 10);
-  expect(await on.renewName('bar.rest')).toMatchObject({ held: 'total_spent' });
+  expect(await on.runAndFindAct('bar.rest')).toMatchObject({ held: 'total_spent' });
   await endMandate(rig.mandates, id, 'U0ALICE');
   await purgeEventsBefore(before);
   expect(await rig.store.load(id, 'system')).toBeUndefined();

@@ -28,7 +28,7 @@ test('150 concurrent approvals on three replicas never overspend a budget by a c
   await m.addBudget(37_999);
   const ids: string[] = [];
   for (let n = 0; n < ORDERS; n += 1)
-    ids.push((await m.ask('renew', { names: [`n${n}.rest`], period: 1 })).id);
+    ids.push((await m.requestAccepted('renew', { names: [`n${n}.rest`], period: 1 })).id);
   const databases = Array.from({ length: REPLICAS }, () => openDatabase({ url: m.url }));
   const now = () => m.rig.now;
   const replicas = databases.map((database) => {

@@ -8,16 +8,16 @@ import fc from '../support/properties.ts';
 
 /* Amounts never use floating point, in sources or results. */
 
-const MONEY = fileURLToPath(new URL('../../src/money/', import.meta.url));
-const RELATED = ['../store/reservations.ts', '../store/budgets.ts', '../slack/money/budget.view.ts'];
+const MONEY_FOLDER = fileURLToPath(new URL('../../src/money/', import.meta.url));
+const RELATED_FILES = ['../store/reservations.ts', '../store/budgets.ts', '../slack/money/budget.view.ts'];
 const FLOATING_POINT =
   /\bparseFloat\b|\btoFixed\b|\btoPrecision\b|\bMath\.(round|floor|ceil|trunc)\b|\d\.\d|\bfloat\d?\b|[^*/<]\/(?![*/>])/;
 /** Lines with a division of bigints, which is exact. */
 const EXACT_LINES = [
-  'const parts = getCurrencyFormat(locale, currency, decimalCount).formatToParts(absolute / divisor);',
+  'const parts = getCurrencyFormat(locale, currency, decimalCount).formatToParts(absoluteMinor / divisor);',
   'return Number(BigInt(minor) / 10n ** BigInt(getCurrencyDecimals(currency) ?? 2));',
-  'const percent = total === 0n ? (used === 0n ? 0n : 100n) : (used * 100n) / total;',
-  'const filled = Number(percent > 100n ? 10n : percent / 10n);',
+  'const percent = limit === 0n ? (used === 0n ? 0n : 100n) : (used * 100n) / limit;',
+  'const filledCount = Number(percent > 100n ? 10n : percent / 10n);',
 ];
 
 /** Removes comments, strings and regular expressions. */
@@ -32,13 +32,13 @@ function extractCode(source: string): string[] {
 }
 
 test('sources that handle amounts have no division, rounding or fractions', () => {
-  const files = [...readdirSync(MONEY), ...RELATED];
-  const found = files.flatMap((file) =>
-    extractCode(readFileSync(new URL(file, `file://${MONEY}`), 'utf8')).filter(
+  const files = [...readdirSync(MONEY_FOLDER), ...RELATED_FILES];
+  const violations = files.flatMap((file) =>
+    extractCode(readFileSync(new URL(file, `file://${MONEY_FOLDER}`), 'utf8')).filter(
       (line) => FLOATING_POINT.test(line) && !EXACT_LINES.includes(line),
     ),
   );
-  expect(found).toEqual([]);
+  expect(violations).toEqual([]);
 });
 
 const amounts = fc.record({
@@ -48,8 +48,8 @@ const amounts = fc.record({
 const expectExact = (sums: readonly Amount[], parts: readonly Amount[]) => {
   for (const { currency, minor } of sums) {
     expect(Number.isSafeInteger(minor)).toBe(true);
-    const own = parts.filter((part) => part.currency === currency);
-    expect(BigInt(minor)).toBe(own.reduce((sum, part) => sum + BigInt(part.minor), 0n));
+    const partsInCurrency = parts.filter((part) => part.currency === currency);
+    expect(BigInt(minor)).toBe(partsInCurrency.reduce((sum, part) => sum + BigInt(part.minor), 0n));
   }
   expect(new Set(sums.map(({ currency }) => currency))).toEqual(
     new Set(parts.map(({ currency }) => currency)),
@@ -70,13 +70,19 @@ test('every sum equals the sum of bigints, for any price list', () => {
   );
   const names = fc.array(fc.constantFrom('a.rest', 'b.cafe', 'c.example'), { maxLength: 50 });
   fc.assert(
-    fc.property(lists, names, fc.integer({ min: 1, max: 10 }), (list: Price[], asked, period) => {
-      const cost = calculateCost(list, { task: 'renew', names: asked, period }, '2026-07-01');
+    fc.property(lists, names, fc.integer({ min: 1, max: 10 }), (list: Price[], requestedNames, period) => {
+      const cost = calculateCost(list, { task: 'renew', names: requestedNames, period }, '2026-07-01');
       const parts = cost.names.flatMap(({ quote }) => quote?.amount ?? []);
       expectExact(cost.sums, parts);
       const at = new Date('2026-07-01T12:00:00Z');
-      const bought = asked.map((name) => ({ name, task: 'renew' as const, period, requesterId: 'U', at }));
-      const spend = calculateSpend(list, bought);
+      const purchases = requestedNames.map((name) => ({
+        name,
+        task: 'renew' as const,
+        period,
+        requesterId: 'U',
+        at,
+      }));
+      const spend = calculateSpend(list, purchases);
       expectExact(spend.total.sums, parts);
       expectExact(sumSpend(spend.byZone).sums, parts);
     }),
@@ -84,7 +90,7 @@ test('every sum equals the sum of bigints, for any price list', () => {
 });
 
 test('a sum beyond the safe integers throws', () => {
-  const most = { currency: 'EUR', minor: Number.MAX_SAFE_INTEGER };
-  expect(sumByCurrency([most])).toEqual([most]);
-  expect(() => sumByCurrency([most, { currency: 'EUR', minor: 1 }])).toThrow(RangeError);
+  const largestAmount = { currency: 'EUR', minor: Number.MAX_SAFE_INTEGER };
+  expect(sumByCurrency([largestAmount])).toEqual([largestAmount]);
+  expect(() => sumByCurrency([largestAmount, { currency: 'EUR', minor: 1 }])).toThrow(RangeError);
 });

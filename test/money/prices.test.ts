@@ -11,20 +11,20 @@ import {
 import fc from '../support/properties.ts';
 
 const eur = (minor: number) => ({ currency: 'EUR', minor });
-const price = (given: Partial<Price> = {}): Price => ({
+const newPrice = (changes: Partial<Price> = {}): Price => ({
   zone: 'rest',
   task: 'renew',
   period: 1,
   amount: eur(1_800),
   validFrom: '2026-11-01',
   source: 'Contract 7',
-  ...given,
+  ...changes,
 });
 
-const days = fc
+const anyDay = fc
   .integer({ min: 0, max: 700 })
   .map((day) => new Date(Date.UTC(2026, 0, 1 + day)).toISOString().slice(0, 10));
-const prices: fc.Arbitrary<Price> = fc.record({
+const anyPrice: fc.Arbitrary<Price> = fc.record({
   zone: fc.constantFrom('rest', 'example', 'co.uk'),
   task: fc.constantFrom(...PRICED_TASKS),
   period: fc.constantFrom(1, 2, 5),
@@ -32,10 +32,10 @@ const prices: fc.Arbitrary<Price> = fc.record({
     currency: fc.constantFrom('EUR', 'JPY', 'BHD'),
     minor: fc.integer({ min: 0, max: 1_000_000_000_000 }),
   }),
-  validFrom: days,
+  validFrom: anyDay,
   source: fc.constantFrom('Contract 7', 'Web page'),
 });
-const names = fc.array(fc.constantFrom('cafe.rest', 'bar.rest', 'a.example', 'b.co.uk', 'c.uk'), {
+const anyNames = fc.array(fc.constantFrom('cafe.rest', 'bar.rest', 'a.example', 'b.co.uk', 'c.uk'), {
   minLength: 1,
   maxLength: 50,
 });
@@ -43,12 +43,13 @@ const names = fc.array(fc.constantFrom('cafe.rest', 'bar.rest', 'a.example', 'b.
 describe('the price on a day', () => {
   test('is the latest one that is valid', () => {
     const list = [
-      price({ validFrom: '2026-06-01', amount: eur(1_500) }),
-      price({ validFrom: '2026-11-01', amount: eur(1_800) }),
-      price({ validFrom: '2027-01-01', amount: eur(2_000) }),
+      newPrice({ validFrom: '2026-06-01', amount: eur(1_500) }),
+      newPrice({ validFrom: '2026-11-01', amount: eur(1_800) }),
+      newPrice({ validFrom: '2027-01-01', amount: eur(2_000) }),
     ];
-    const on = (day: string) => findQuote(list, { name: 'cafe.rest', task: 'renew' }, day)?.amount.minor;
-    expect(['2026-05-31', '2026-06-01', '2026-10-31', '2026-11-01', '2027-01-01'].map(on)).toEqual([
+    const getMinorOn = (day: string) =>
+      findQuote(list, { name: 'cafe.rest', task: 'renew' }, day)?.amount.minor;
+    expect(['2026-05-31', '2026-06-01', '2026-10-31', '2026-11-01', '2027-01-01'].map(getMinorOn)).toEqual([
       undefined,
       1_500,
       1_500,
@@ -58,7 +59,7 @@ describe('the price on a day', () => {
   });
 
   test('is the price of the whole period, or the yearly price times the years', () => {
-    const list = [price(), price({ period: 5, amount: eur(8_000) })];
+    const list = [newPrice(), newPrice({ period: 5, amount: eur(8_000) })];
     const quote = (period: number) =>
       findQuote(list, { name: 'cafe.rest', task: 'renew', period }, '2026-12-01');
     expect(quote(5)).toMatchObject({ amount: eur(8_000), times: 1 });
@@ -66,7 +67,7 @@ describe('the price on a day', () => {
   });
 
   test('counts once for a task without a period', () => {
-    const list = [price({ task: 'restore', amount: eur(8_000) })];
+    const list = [newPrice({ task: 'restore', amount: eur(8_000) })];
     expect(findQuote(list, { name: 'cafe.rest', task: 'restore', period: 3 }, '2026-12-01')).toMatchObject({
       amount: eur(8_000),
       times: 1,
@@ -76,14 +77,18 @@ describe('the price on a day', () => {
   test('is unknown for a name in a zone below the listed one', () => {
     expect(getZone('cafe.com.de')).toBe('com.de');
     expect(
-      findQuote([price({ zone: 'de' })], { name: 'cafe.com.de', task: 'renew' }, '2026-12-01'),
+      findQuote([newPrice({ zone: 'de' })], { name: 'cafe.com.de', task: 'renew' }, '2026-12-01'),
     ).toBeUndefined();
   });
 });
 
 describe('the cost of an order', () => {
   test('lists unknown prices and leaves them out of the sum', () => {
-    const cost = calculateCost([price()], { task: 'renew', names: ['cafe.rest', 'b.example'] }, '2026-12-01');
+    const cost = calculateCost(
+      [newPrice()],
+      { task: 'renew', names: ['cafe.rest', 'b.example'] },
+      '2026-12-01',
+    );
     expect(cost).toMatchObject({
       sums: [eur(1_800)],
       unknown: 1,
@@ -93,63 +98,76 @@ describe('the cost of an order', () => {
   });
 
   test('may be higher in zones with premium names and in unknown zones', () => {
-    const may = (name: string, task: 'renew' | 'restore') =>
+    const mayCostMore = (name: string, task: 'renew' | 'restore') =>
       calculateCost([], { task, names: [name] }, '2026-12-01').mayCostMore;
-    expect([may('cafe.rest', 'renew'), may('a.example', 'renew'), may('cafe.rest', 'restore')]).toEqual([
-      true,
-      true,
-      false,
-    ]);
+    expect([
+      mayCostMore('cafe.rest', 'renew'),
+      mayCostMore('a.example', 'renew'),
+      mayCostMore('cafe.rest', 'restore'),
+    ]).toEqual([true, true, false]);
   });
 
   test('is the exact sum of the known prices in each currency, for random lists', () => {
     fc.assert(
       fc.property(
-        fc.array(prices),
+        fc.array(anyPrice),
         fc.constantFrom(...PRICED_TASKS),
-        names,
+        anyNames,
         fc.integer({ min: 1, max: 10 }),
-        days,
-        (list, task, asked, period, day) => {
-          const cost = calculateCost(list, { task, names: asked, period }, day);
-          const known = cost.names.flatMap(({ quote }) => quote ?? []);
-          expect(cost.unknown + known.length).toBe(asked.length);
+        anyDay,
+        (list, task, requestedNames, period, day) => {
+          const cost = calculateCost(list, { task, names: requestedNames, period }, day);
+          const knownQuotes = cost.names.flatMap(({ quote }) => quote ?? []);
+          expect(cost.unknown + knownQuotes.length).toBe(requestedNames.length);
           for (const { currency, minor } of cost.sums) {
-            const own = known.filter(({ amount }) => amount.currency === currency);
-            expect(BigInt(minor)).toBe(own.reduce((sum, { amount }) => sum + BigInt(amount.minor), 0n));
+            const quotesInCurrency = knownQuotes.filter(({ amount }) => amount.currency === currency);
+            expect(BigInt(minor)).toBe(
+              quotesInCurrency.reduce((sum, { amount }) => sum + BigInt(amount.minor), 0n),
+            );
           }
           expect(new Set(cost.sums.map(({ currency }) => currency)).size).toBe(cost.sums.length);
           for (const { quote, name } of cost.names) {
             // Every quote comes from a valid line of the list.
-            const from = list.filter(
+            const matchingPrices = list.filter(
               (each) => each.zone === getZone(name) && each.task === task && each.validFrom <= day,
             );
-            if (quote === undefined) expect(from.filter((each) => each.period === 1)).toEqual([]);
-            else expect(from.map((each) => each.amount.minor * quote.times)).toContain(quote.amount.minor);
+            if (quote === undefined) expect(matchingPrices.filter((each) => each.period === 1)).toEqual([]);
+            else
+              expect(matchingPrices.map((each) => each.amount.minor * quote.times)).toContain(
+                quote.amount.minor,
+              );
           }
         },
       ),
     );
   });
 
-  test('is the same for any sequence of the list', () => {
+  test('doesn’t depend on the order of the price list', () => {
     // The store keeps only one price per key.
-    const lists = fc.uniqueArray(prices, {
+    const lists = fc.uniqueArray(anyPrice, {
       selector: ({ zone, task, period, validFrom }) => `${zone} ${task} ${period} ${validFrom}`,
     });
     fc.assert(
-      fc.property(lists, fc.constantFrom(...PRICED_TASKS), names, days, (list, task, asked, day) => {
-        const order = { task, names: asked };
-        expect(calculateCost([...list].reverse(), order, day)).toEqual(calculateCost(list, order, day));
-      }),
+      fc.property(
+        lists,
+        fc.constantFrom(...PRICED_TASKS),
+        anyNames,
+        anyDay,
+        (list, task, requestedNames, day) => {
+          const order = { task, names: requestedNames };
+          expect(calculateCost([...list].reverse(), order, day)).toEqual(calculateCost(list, order, day));
+        },
+      ),
     );
   });
 
   test('differs if a price changes or is no longer known', () => {
     const order = { task: 'renew', names: ['cafe.rest'] } as const;
-    const before = calculateCost([price()], order, '2026-12-01');
-    expect(isSameCost(before, calculateCost([price({ source: 'other' })], order, '2026-12-01'))).toBe(true);
-    expect(isSameCost(before, calculateCost([price({ amount: eur(1_801) })], order, '2026-12-01'))).toBe(
+    const before = calculateCost([newPrice()], order, '2026-12-01');
+    expect(isSameCost(before, calculateCost([newPrice({ source: 'other' })], order, '2026-12-01'))).toBe(
+      true,
+    );
+    expect(isSameCost(before, calculateCost([newPrice({ amount: eur(1_801) })], order, '2026-12-01'))).toBe(
       false,
     );
     expect(isSameCost(before, calculateCost([], order, '2026-12-01'))).toBe(false);

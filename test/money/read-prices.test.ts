@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { describe, expect, test } from 'vitest';
 import { formatPriceKey, PRICED_TASKS, type Price } from '../../src/money/prices.ts';
-import { PRICE_COLUMNS, readPrice, readPrices, toPriceCells } from '../../src/money/read-prices.ts';
+import { PRICE_COLUMNS, parsePrice, parsePrices, toPriceCells } from '../../src/money/read-prices.ts';
 import fc from '../support/properties.ts';
 
 const VALID_ROW = {
@@ -15,7 +15,7 @@ const VALID_ROW = {
 
 describe('a price row', () => {
   test('is read field by field', () => {
-    expect(readPrice(VALID_ROW, 'EUR')).toEqual({
+    expect(parsePrice(VALID_ROW, 'EUR')).toEqual({
       ok: true,
       price: {
         zone: 'rest',
@@ -48,25 +48,25 @@ describe('a price row', () => {
       { zone: '', task: '', amount: '' },
       { zone: 'not_a_zone', task: 'unknown_task', amount: 'not_an_amount' },
     ],
-  ])('with %j is refused with %j', (given, issues) => {
-    expect(readPrice({ ...VALID_ROW, ...given }, 'EUR')).toEqual({ ok: false, issues });
+  ])('with %j is refused with %j', (changes, issues) => {
+    expect(parsePrice({ ...VALID_ROW, ...changes }, 'EUR')).toEqual({ ok: false, issues });
   });
 
   test.each(['1.11.2026', '1 November 2026', '46327', '2026-11-01T00:00:00Z'])(
-    'can write its first day as %s',
+    'can have %s as its first day',
     (text) => {
-      expect(readPrice({ ...VALID_ROW, valid_from: text }, 'EUR')).toMatchObject({
+      expect(parsePrice({ ...VALID_ROW, valid_from: text }, 'EUR')).toMatchObject({
         price: { validFrom: '2026-11-01' },
       });
     },
   );
 
-  test.each([{ period: '99' }, { source: 'x'.repeat(200) }])('with %j is read', (given) => {
-    expect(readPrice({ ...VALID_ROW, ...given }, 'EUR').ok).toBe(true);
+  test.each([{ period: '99' }, { source: 'x'.repeat(200) }])('with %j is accepted', (changes) => {
+    expect(parsePrice({ ...VALID_ROW, ...changes }, 'EUR').ok).toBe(true);
   });
 
   test('without a period is for one year', () => {
-    expect(readPrice({ ...VALID_ROW, period: '' }, 'EUR')).toMatchObject({ price: { period: 1 } });
+    expect(parsePrice({ ...VALID_ROW, period: '' }, 'EUR')).toMatchObject({ price: { period: 1 } });
   });
 });
 
@@ -75,7 +75,7 @@ describe('a CSV price list', () => {
 
   test('can have semicolons, a byte-order mark and blank lines', async () => {
     const text = `\ufeff${HEADER.replaceAll(',', ';')}\r\n\r\nrest;renew;1;18.00;2026-11-01;"Contract; 7"\r\n`;
-    expect(await readPrices(text, 'EUR')).toMatchObject({
+    expect(await parsePrices(text, 'EUR')).toMatchObject({
       ok: true,
       prices: [{ zone: 'rest', source: 'Contract; 7' }],
     });
@@ -90,7 +90,7 @@ describe('a CSV price list', () => {
       '',
       'rest,renew,1,19.00,2026-11-01,B',
     ];
-    expect(await readPrices(lines.join('\n'), 'EUR')).toEqual({
+    expect(await parsePrices(lines.join('\n'), 'EUR')).toEqual({
       ok: false,
       issues: [
         { line: 3, kind: 'too_many_cells' },
@@ -120,11 +120,11 @@ describe('a CSV price list', () => {
       [{ line: 2, kind: 'too_many_cells' }],
     ],
   ])('%j is refused', async (text, issues) => {
-    expect(await readPrices(text, 'EUR')).toEqual({ ok: false, issues });
+    expect(await parsePrices(text, 'EUR')).toEqual({ ok: false, issues });
   });
 
   test('is read back unchanged, even with cells that look like formulas', async () => {
-    const price: fc.Arbitrary<Price> = fc.record({
+    const anyPrice: fc.Arbitrary<Price> = fc.record({
       zone: fc.constantFrom('rest', 'co.uk', 'xn--bcher-kva'),
       task: fc.constantFrom(...PRICED_TASKS),
       period: fc.constant(1),
@@ -136,17 +136,20 @@ describe('a CSV price list', () => {
       source: fc.constantFrom('Contract "7"', 'a,b;c', '=1+1', '@web', 'ü'),
     });
     await fc.assert(
-      fc.asyncProperty(fc.uniqueArray(price, { minLength: 1, selector: formatPriceKey }), async (prices) => {
-        const rows = prices.map((each) => toPriceCells(each).map((cell) => cell.replace(/^(?=[=@])/, "'")));
-        expect(await readPrices(stringify([PRICE_COLUMNS, ...rows]), 'USD')).toEqual({ ok: true, prices });
-      }),
+      fc.asyncProperty(
+        fc.uniqueArray(anyPrice, { minLength: 1, selector: formatPriceKey }),
+        async (prices) => {
+          const rows = prices.map((each) => toPriceCells(each).map((cell) => cell.replace(/^(?=[=@])/, "'")));
+          expect(await parsePrices(stringify([PRICE_COLUMNS, ...rows]), 'USD')).toEqual({ ok: true, prices });
+        },
+      ),
     );
   });
 
   test('returns a result for any content', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string(), async (text) => {
-        expect(typeof (await readPrices(`${HEADER}\n${text}`, 'EUR')).ok).toBe('boolean');
+        expect(typeof (await parsePrices(`${HEADER}\n${text}`, 'EUR')).ok).toBe('boolean');
       }),
     );
   });

@@ -9,19 +9,19 @@ import { requestOrder } from '../../src/orders/request-order.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
-import { ALICE, startRig as startOrders } from '../orders/rig.ts';
+import { ALICE, startRig as startOrderRig } from '../orders/rig.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { withTags } from '../support/money.ts';
+import { addBudgetTags } from '../support/money.ts';
 
 const TEAM_ID = 'T0STEWARD';
 const ADMINS: ReadonlySet<string> = new Set(['U0ADA', 'U0CAROL', 'U0ALICE']);
 
 const eur = (minor: number): Amount => ({ currency: 'EUR', minor });
 
-/** Orders on the real store, with prices and budgets. A year's renewal costs €10.00, a restore €80.00. */
+/** The order rig with prices and budgets. Renewing for a year costs €10.00, and restoring €80.00. */
 export async function startRig() {
   const testDatabase = await createTestDatabase();
-  const rig = await startOrders({ database: testDatabase });
+  const rig = await startOrderRig({ database: testDatabase });
   const database = openDatabase({ url: testDatabase.url });
   const prices = createPriceStore(database, TEAM_ID);
   const budgets = createBudgetStore(database, TEAM_ID);
@@ -49,13 +49,13 @@ export async function startRig() {
     priceOrder: createOrderPricer({ prices, now }),
     compareBudgets: createBudgetComparer({
       teamId: TEAM_ID,
-      budgets: withTags(budgets, async () => tags),
+      budgets: addBudgetTags(budgets, async () => tags),
       now,
     }),
     isAdmin: async (userId: string) => ADMINS.has(userId),
   };
   const orders = { ...rig.orders, ...money };
-  let deliveries = 0;
+  let deliveryCount = 0;
 
   return {
     rig,
@@ -72,13 +72,13 @@ export async function startRig() {
       await rig.sql('DELETE FROM budgets');
       await rig.sql('DELETE FROM budget_reservations');
     },
-    async addBudget(minor: number, given: { readonly tag?: string; readonly span?: BudgetSpan } = {}) {
-      const { tag, span = 'month' } = given;
+    async addBudget(minor: number, options: { readonly tag?: string; readonly span?: BudgetSpan } = {}) {
+      const { tag, span = 'month' } = options;
       await budgets.add({ tag, span, amount: eur(minor) }, 'U0ADA', rig.now);
     },
     /** Alice requests a task, which must be accepted. */
-    async ask(task: OrderRequest['task'], input: unknown, changes: Partial<OrderRequest> = {}) {
-      deliveries += 1;
+    async requestAccepted(task: OrderRequest['task'], input: unknown, changes: Partial<OrderRequest> = {}) {
+      deliveryCount += 1;
       const outcome = await requestOrder(orders, {
         task,
         input,
@@ -88,14 +88,14 @@ export async function startRig() {
         account: rig.accounts.get(ALICE.id),
         channelId: 'C0DOMAINS',
         threadTs: undefined,
-        deliveryId: `money:${deliveries}`,
+        deliveryId: `money:${deliveryCount}`,
         ...changes,
       });
       if (outcome.kind !== 'accepted') throw new Error(`order not accepted: ${outcome.kind}`);
       return outcome.order;
     },
-    /** Records the excess as shown on the order's card. */
-    async showCard(orderId: string) {
+    /** Records that the order's card showed by how much the order exceeds budgets. */
+    async recordCardShown(orderId: string) {
       const order = await rig.read(orderId);
       const { task, input } = order;
       const budgeted = pickBudgetedItems(order);

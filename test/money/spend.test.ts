@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { PRICED_TASKS, type Price } from '../../src/money/prices.ts';
 import {
   addSpend,
-  CONCEALED,
+  CONCEALED_KEY,
   calculateSpend,
   forecastRenewals,
   type Purchase,
@@ -12,39 +12,39 @@ import {
 } from '../../src/money/spend.ts';
 import fc from '../support/properties.ts';
 
-const price = (given: Partial<Price> = {}): Price => ({
+const newPrice = (changes: Partial<Price> = {}): Price => ({
   zone: 'rest',
   task: 'renew',
   period: 1,
   amount: { currency: 'EUR', minor: 1_800 },
   validFrom: '2026-01-01',
   source: 'Contract 7',
-  ...given,
+  ...changes,
 });
 const LIST = [
-  price(),
-  price({ validFrom: '2026-07-01', amount: { currency: 'EUR', minor: 2_000 } }),
-  price({ task: 'restore', amount: { currency: 'EUR', minor: 8_000 } }),
-  price({ zone: 'jp', amount: { currency: 'JPY', minor: 3_000 } }),
+  newPrice(),
+  newPrice({ validFrom: '2026-07-01', amount: { currency: 'EUR', minor: 2_000 } }),
+  newPrice({ task: 'restore', amount: { currency: 'EUR', minor: 8_000 } }),
+  newPrice({ zone: 'jp', amount: { currency: 'JPY', minor: 3_000 } }),
 ];
-const bought = (name: string, day: string, given: Partial<Purchase> = {}): Purchase => ({
+const newPurchase = (name: string, day: string, changes: Partial<Purchase> = {}): Purchase => ({
   name,
   task: 'renew',
   period: 1,
   requesterId: 'U0ALICE',
   at: new Date(`${day}T12:00:00Z`),
-  ...given,
+  ...changes,
 });
 const eur = (minor: number) => [{ currency: 'EUR', minor }];
 
 describe('calculating the spend', () => {
   test('uses the prices of the day, and groups by month, task, zone and person', () => {
     const spend = calculateSpend(LIST, [
-      bought('cafe.rest', '2026-06-30'),
-      bought('bar.rest', '2026-07-01', { period: 2, requesterId: 'U0BOB' }),
-      bought('old.rest', '2026-07-02', { task: 'restore', period: undefined }),
-      bought('a.jp', '2026-07-03'),
-      bought('b.example', '2026-07-04'),
+      newPurchase('cafe.rest', '2026-06-30'),
+      newPurchase('bar.rest', '2026-07-01', { period: 2, requesterId: 'U0BOB' }),
+      newPurchase('old.rest', '2026-07-02', { task: 'restore', period: undefined }),
+      newPurchase('a.jp', '2026-07-03'),
+      newPurchase('b.example', '2026-07-04'),
     ]);
     expect(spend.total).toEqual({
       nameCount: 5,
@@ -60,17 +60,17 @@ describe('calculating the spend', () => {
         sums: [...eur(12_000), { currency: 'JPY', minor: 3_000 }],
       },
     ]);
-    const sumsOf = (lines: readonly SpendLine[]) => lines.map(({ key, sums }) => [key, sums]);
-    expect(sumsOf(spend.byTask)).toEqual([
+    const listSums = (lines: readonly SpendLine[]) => lines.map(({ key, sums }) => [key, sums]);
+    expect(listSums(spend.byTask)).toEqual([
       ['renew', [...eur(5_800), { currency: 'JPY', minor: 3_000 }]],
       ['restore', eur(8_000)],
     ]);
-    expect(sumsOf(spend.byZone)).toEqual([
+    expect(listSums(spend.byZone)).toEqual([
       ['example', []],
       ['jp', [{ currency: 'JPY', minor: 3_000 }]],
       ['rest', eur(13_800)],
     ]);
-    expect(sumsOf(spend.byPerson)).toEqual([
+    expect(listSums(spend.byPerson)).toEqual([
       ['U0ALICE', [...eur(9_800), { currency: 'JPY', minor: 3_000 }]],
       ['U0BOB', eur(4_000)],
     ]);
@@ -87,24 +87,29 @@ describe('calculating the spend', () => {
       }),
     );
     fc.assert(
-      fc.property(purchases, fc.nat(), (all, at) => {
-        const halves = [all.slice(0, at % (all.length + 1)), all.slice(at % (all.length + 1))];
-        const sorted = (spend: Spend) => JSON.parse(JSON.stringify(spend), sortedSums);
+      fc.property(purchases, fc.nat(), (allPurchases, splitIndex) => {
+        const halves = [
+          allPurchases.slice(0, splitIndex % (allPurchases.length + 1)),
+          allPurchases.slice(splitIndex % (allPurchases.length + 1)),
+        ];
+        const sortAllSums = (spend: Spend) => JSON.parse(JSON.stringify(spend), sortSums);
         expect(
-          sorted(halves.map((half) => calculateSpend(LIST, half)).reduce(addSpend)),
+          sortAllSums(halves.map((half) => calculateSpend(LIST, half)).reduce(addSpend)),
           'sum of the two halves',
-        ).toEqual(sorted(calculateSpend(LIST, all)));
-        const { total, byTag, byMandate, ...lists } = calculateSpend(LIST, all);
+        ).toEqual(sortAllSums(calculateSpend(LIST, allPurchases)));
+        const { total, byTag, byMandate, ...lists } = calculateSpend(LIST, allPurchases);
         expect([...byTag, ...byMandate]).toEqual([]);
         // Optional charges without a price aren't counted.
-        const counted = all.filter(({ task }) => !['owner-change', 'authcode'].includes(task));
+        const counted = allPurchases.filter(({ task }) => !['owner-change', 'authcode'].includes(task));
         expect(total.nameCount).toBe(counted.length);
         for (const lines of Object.values(lists)) {
           expect(lines.reduce((sum, { nameCount }) => sum + nameCount, 0)).toBe(total.nameCount);
           expect(lines.reduce((sum, { unpricedCount }) => sum + unpricedCount, 0)).toBe(total.unpricedCount);
           for (const { currency, minor } of total.sums) {
-            const own = lines.flatMap(({ sums }) => sums.filter((sum) => sum.currency === currency));
-            expect(own.reduce((sum, each) => sum + each.minor, 0)).toBe(minor);
+            const sumsInCurrency = lines.flatMap(({ sums }) =>
+              sums.filter((sum) => sum.currency === currency),
+            );
+            expect(sumsInCurrency.reduce((sum, each) => sum + each.minor, 0)).toBe(minor);
           }
         }
       }),
@@ -112,24 +117,27 @@ describe('calculating the spend', () => {
   });
 });
 
-/** The sequence of currencies doesn't matter. */
-function sortedSums(key: string, value: unknown): unknown {
+/** Sorts sums for a comparison, as the order of currencies doesn't matter. */
+function sortSums(key: string, value: unknown): unknown {
   return key === 'sums' && Array.isArray(value) ? value.map((sum) => JSON.stringify(sum)).sort() : value;
 }
 
 test('hidden names count in the sums, but not under their tag, zone or person', () => {
   const tags = new Map([['cafe.rest', ['brand']]]);
-  const all = [bought('cafe.rest', '2026-07-01'), bought('bar.rest', '2026-07-02', { requesterId: 'U0BOB' })];
+  const all = [
+    newPurchase('cafe.rest', '2026-07-01'),
+    newPurchase('bar.rest', '2026-07-02', { requesterId: 'U0BOB' }),
+  ];
   const spend = calculateSpend(LIST, all, tags, ({ name }) => name === 'cafe.rest');
-  const keys = (lines: readonly SpendLine[]) => lines.map(({ key, nameCount }) => [key, nameCount]);
+  const listNameCounts = (lines: readonly SpendLine[]) => lines.map(({ key, nameCount }) => [key, nameCount]);
   expect(spend.total.sums).toEqual(eur(4_000));
-  expect(keys(spend.byTask)).toEqual([['renew', 2]]);
-  expect(keys(spend.byZone)).toEqual([
-    [CONCEALED, 1],
+  expect(listNameCounts(spend.byTask)).toEqual([['renew', 2]]);
+  expect(listNameCounts(spend.byZone)).toEqual([
+    [CONCEALED_KEY, 1],
     ['rest', 1],
   ]);
-  expect(keys(spend.byPerson)).toEqual([
-    [CONCEALED, 1],
+  expect(listNameCounts(spend.byPerson)).toEqual([
+    [CONCEALED_KEY, 1],
     ['U0BOB', 1],
   ]);
   expect(spend.byTag).toEqual([]);
@@ -141,9 +149,9 @@ test('a name counts once under each of its tags', () => {
     ['bar.rest', ['shop']],
   ]);
   const all = [
-    bought('cafe.rest', '2026-06-30'),
-    bought('bar.rest', '2026-06-30'),
-    bought('no.rest', '2026-06-30'),
+    newPurchase('cafe.rest', '2026-06-30'),
+    newPurchase('bar.rest', '2026-06-30'),
+    newPurchase('no.rest', '2026-06-30'),
   ];
   expect(calculateSpend(LIST, all, tags).byTag).toEqual([
     { key: 'brand', nameCount: 1, unpricedCount: 0, sums: eur(1_800) },
@@ -152,9 +160,9 @@ test('a name counts once under each of its tags', () => {
 });
 
 test('an optional charge counts only if it has a price', () => {
-  const all = [bought('cafe.rest', '2026-06-30', { task: 'authcode' })];
+  const all = [newPurchase('cafe.rest', '2026-06-30', { task: 'authcode' })];
   expect(calculateSpend(LIST, all).total).toEqual({ nameCount: 0, unpricedCount: 0, sums: [] });
-  const list = [...LIST, price({ task: 'authcode', amount: { currency: 'EUR', minor: 500 } })];
+  const list = [...LIST, newPrice({ task: 'authcode', amount: { currency: 'EUR', minor: 500 } })];
   expect(calculateSpend(list, all).total).toEqual({ nameCount: 1, unpricedCount: 0, sums: eur(500) });
 });
 

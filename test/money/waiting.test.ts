@@ -3,7 +3,7 @@ import type { Price } from '../../src/money/prices.ts';
 import { compareCostAtRisk, computeCostAtRisk, listDelayStages } from '../../src/money/waiting.ts';
 import fc from '../support/properties.ts';
 
-const price = (task: Price['task'], minor: number, validFrom = '2026-11-01'): Price => ({
+const newPrice = (task: Price['task'], minor: number, validFrom = '2026-11-01'): Price => ({
   zone: 'rest',
   task,
   period: 1,
@@ -11,14 +11,14 @@ const price = (task: Price['task'], minor: number, validFrom = '2026-11-01'): Pr
   validFrom,
   source: 'Contract 7',
 });
-const LIST = [price('renew', 1_800), price('restore', 8_000)];
-const EXPIRES = new Date('2027-03-01T12:00:00Z');
-const at = (day: string) => ({ now: new Date(`${day}T12:00:00Z`), timeZone: 'UTC' });
-const kinds = (steps: readonly { readonly kind: string }[]) => steps.map(({ kind }) => kind);
+const LIST = [newPrice('renew', 1_800), newPrice('restore', 8_000)];
+const EXPIRES_AT = new Date('2027-03-01T12:00:00Z');
+const atNoonOf = (day: string) => ({ now: new Date(`${day}T12:00:00Z`), timeZone: 'UTC' });
+const listKinds = (stages: readonly { readonly kind: string }[]) => stages.map(({ kind }) => kind);
 
-describe('the steps of waiting', () => {
+describe('the stages of a delayed renewal', () => {
   test('are renewal, late renewal, restore and loss', () => {
-    expect(listDelayStages(LIST, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
+    expect(listDelayStages(LIST, 'cafe.rest', { expiresAt: EXPIRES_AT }, atNoonOf('2026-11-22'))).toEqual([
       {
         kind: 'renew',
         until: '2027-02-28',
@@ -36,58 +36,72 @@ describe('the steps of waiting', () => {
   });
 
   test('use the prices of the day on which they begin', () => {
-    const list = [...LIST, price('restore', 9_000, '2027-04-15')];
-    const [, , restore] = listDelayStages(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
+    const list = [...LIST, newPrice('restore', 9_000, '2027-04-15')];
+    const [, , restore] = listDelayStages(
+      list,
+      'cafe.rest',
+      { expiresAt: EXPIRES_AT },
+      atNoonOf('2026-11-22'),
+    );
     expect(restore).toMatchObject({ restore: { amount: { minor: 9_000 } } });
   });
 
   test('begin with the name’s current phase', () => {
-    const on = (day: string, deletedAt?: Date) =>
-      kinds(listDelayStages(LIST, 'cafe.rest', { expiresAt: EXPIRES, deletedAt }, at(day)));
-    expect(on('2027-03-10')).toEqual(['at_own_risk', 'restore', 'lost']);
-    expect(on('2027-03-10', new Date('2027-03-05T00:00:00Z'))).toEqual(['restore', 'lost']);
-    expect(on('2027-05-17')).toEqual(['lost']);
-    expect(on('2027-06-17')).toEqual([]);
+    const listStagesOn = (day: string, deletedAt?: Date) =>
+      listKinds(listDelayStages(LIST, 'cafe.rest', { expiresAt: EXPIRES_AT, deletedAt }, atNoonOf(day)));
+    expect(listStagesOn('2027-03-10')).toEqual(['at_own_risk', 'restore', 'lost']);
+    expect(listStagesOn('2027-03-10', new Date('2027-03-05T00:00:00Z'))).toEqual(['restore', 'lost']);
+    expect(listStagesOn('2027-05-17')).toEqual(['lost']);
+    expect(listStagesOn('2027-06-17')).toEqual([]);
   });
 
   test('exclude renewal for deleted names, even in zones without documented periods', () => {
     const deletedAt = new Date('2027-02-20T00:00:00Z');
-    const left = (name: string, deletionPhase: 'redemption' | 'pending_delete') =>
-      kinds(listDelayStages(LIST, name, { expiresAt: EXPIRES, deletedAt, deletionPhase }, at('2027-02-22')));
-    expect(left('cafe.rest', 'redemption')).toEqual(['restore', 'lost']);
-    expect(left('cafe.rest', 'pending_delete')).toEqual(['lost']);
-    expect(left('cafe.example', 'redemption')).toEqual(['restore']);
-    expect(left('cafe.example', 'pending_delete')).toEqual(['lost']);
+    const listRemainingStages = (name: string, deletionPhase: 'redemption' | 'pending_delete') =>
+      listKinds(
+        listDelayStages(
+          LIST,
+          name,
+          { expiresAt: EXPIRES_AT, deletedAt, deletionPhase },
+          atNoonOf('2027-02-22'),
+        ),
+      );
+    expect(listRemainingStages('cafe.rest', 'redemption')).toEqual(['restore', 'lost']);
+    expect(listRemainingStages('cafe.rest', 'pending_delete')).toEqual(['lost']);
+    expect(listRemainingStages('cafe.example', 'redemption')).toEqual(['restore']);
+    expect(listRemainingStages('cafe.example', 'pending_delete')).toEqual(['lost']);
   });
 
   test('have undefined, not zero, for unknown prices', () => {
-    expect(listDelayStages([], 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'))).toMatchObject([
-      { kind: 'renew', renewal: undefined },
-      { kind: 'at_own_risk', renewal: undefined },
-      { kind: 'restore', restore: undefined, renewal: undefined },
-      { kind: 'lost' },
-    ]);
+    expect(listDelayStages([], 'cafe.rest', { expiresAt: EXPIRES_AT }, atNoonOf('2026-11-22'))).toMatchObject(
+      [
+        { kind: 'renew', renewal: undefined },
+        { kind: 'at_own_risk', renewal: undefined },
+        { kind: 'restore', restore: undefined, renewal: undefined },
+        { kind: 'lost' },
+      ],
+    );
   });
 
   test('include only the current one if the zone’s periods aren’t documented', () => {
-    expect(listDelayStages(LIST, 'cafe.example', { expiresAt: EXPIRES }, at('2026-11-22'))).toEqual([
+    expect(listDelayStages(LIST, 'cafe.example', { expiresAt: EXPIRES_AT }, atNoonOf('2026-11-22'))).toEqual([
       { kind: 'renew', until: undefined, renewal: undefined },
     ]);
   });
 
-  test('are always in order, and their last days never in the past', () => {
+  test('are always in order, and end yesterday at the earliest', () => {
     const hours = fc.integer({ min: -24 * 400, max: 24 * 200 });
     const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'Pacific/Auckland', 'America/Los_Angeles');
     fc.assert(
-      fc.property(hours, zones, (after, timeZone) => {
-        const now = new Date(EXPIRES.getTime() + after * 3_600_000);
-        const steps = listDelayStages(LIST, 'cafe.rest', { expiresAt: EXPIRES }, { now, timeZone });
+      fc.property(hours, zones, (hoursAfterExpiry, timeZone) => {
+        const now = new Date(EXPIRES_AT.getTime() + hoursAfterExpiry * 3_600_000);
+        const stages = listDelayStages(LIST, 'cafe.rest', { expiresAt: EXPIRES_AT }, { now, timeZone });
         expect(
-          ['renew', 'at_own_risk', 'restore', 'lost'].filter((kind) => kinds(steps).includes(kind)),
-        ).toEqual(kinds(steps));
-        const untils = steps.flatMap((step) => (step.kind === 'lost' ? [] : (step.until ?? [])));
+          ['renew', 'at_own_risk', 'restore', 'lost'].filter((kind) => listKinds(stages).includes(kind)),
+        ).toEqual(listKinds(stages));
+        const untils = stages.flatMap((step) => (step.kind === 'lost' ? [] : (step.until ?? [])));
         expect([...untils].sort()).toEqual(untils);
-        // On the last day of a step, its last whole day was yesterday.
+        // On the day on which a stage ends, its last whole day was yesterday.
         const yesterday = new Date(now.getTime() - 48 * 3_600_000).toISOString().slice(0, 10);
         for (const until of untils) expect(until >= yesterday).toBe(true);
       }),
@@ -97,13 +111,13 @@ describe('the steps of waiting', () => {
 
 describe('the cost at risk', () => {
   const eur = (minor: number) => ({ currency: 'EUR', minor });
-  const steps = (list: readonly Price[]) =>
-    listDelayStages(list, 'cafe.rest', { expiresAt: EXPIRES }, at('2026-11-22'));
+  const listStages = (list: readonly Price[]) =>
+    listDelayStages(list, 'cafe.rest', { expiresAt: EXPIRES_AT }, atNoonOf('2026-11-22'));
 
   test('is a restore plus a renewal, as far as they have prices', () => {
-    expect(computeCostAtRisk(steps(LIST))).toEqual(eur(9_800));
-    expect(computeCostAtRisk(steps([price('renew', 1_800)]))).toEqual(eur(1_800));
-    expect(computeCostAtRisk(steps([]))).toBeUndefined();
+    expect(computeCostAtRisk(listStages(LIST))).toEqual(eur(9_800));
+    expect(computeCostAtRisk(listStages([newPrice('renew', 1_800)]))).toEqual(eur(1_800));
+    expect(computeCostAtRisk(listStages([]))).toBeUndefined();
   });
 
   test('is sorted by currency, highest first, with unknown costs last', () => {
@@ -113,9 +127,9 @@ describe('the cost at risk', () => {
       }),
     );
     fc.assert(
-      fc.property(amounts, (given) => {
+      fc.property(amounts, (costs) => {
         // Arrays sort undefined elements last without comparing them.
-        const wrapped = given.map((amount) => ({ amount }));
+        const wrapped = costs.map((amount) => ({ amount }));
         const sorted = wrapped
           .toSorted((a, b) => compareCostAtRisk(a.amount, b.amount))
           .map(({ amount }) => amount);

@@ -20,11 +20,11 @@ describe('a filter', () => {
     ['x'.repeat(800), { texts: ['x'.repeat(800)] }],
     ['expired unused', { expiresWithinDays: 0, isUnused: true }],
     ['Undated', { findingWords: ['undated'] }],
-    ['unlocked finding:no_caa,Expired', { findingWords: ['unlocked'], findings: ['no_caa', 'expired'] }],
+    ['unlocked finding:no_caa,Expired', { findingWords: ['unlocked'], findingCodes: ['no_caa', 'expired'] }],
     ['sort:-name Cafe', { sort: '-name', texts: ['cafe'] }],
     ['"legal first"', { texts: ['legal first'] }],
-  ])('parses “%s”', (text, found) => {
-    expect(parseFilter(text)).toEqual({ ok: true, filter: { ...NO_FILTER, ...found } });
+  ])('parses “%s”', (text, expected) => {
+    expect(parseFilter(text)).toEqual({ ok: true, filter: { ...NO_FILTER, ...expected } });
   });
 
   test.each([
@@ -54,9 +54,9 @@ test.each([
   ['finding:expired', true],
   ['unlocked finding:expired', true],
   ['cert<30', true],
-])('“%s” filters by findings: %s', (text, has) => {
-  const read = parseFilter(text);
-  expect(read.ok && hasFindingFilter(read.filter)).toBe(has);
+])('hasFindingFilter for “%s” returns %s', (text, expected) => {
+  const parsed = parseFilter(text);
+  expect(parsed.ok && hasFindingFilter(parsed.filter)).toBe(expected);
 });
 
 test('the owner filters “none” and “left” ignore case', () => {

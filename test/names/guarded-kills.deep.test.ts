@@ -16,39 +16,39 @@ import { createOrderStore } from '../../src/store/orders.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { proposalsOf } from '../support/proposals.ts';
-import { seeded } from '../support/seeded.ts';
-import { arrangedList } from '../support/unprotected.ts';
+import { newProposalStore } from '../support/proposals.ts';
+import { seededRandom } from '../support/seeded.ts';
+import { createTestWatchList } from '../support/unprotected.ts';
 
 /*
- * Processes that watch guarded names are killed at any time. The next process has only the database.
+ * Processes that watch guarded names are killed at any time. The next process knows only what is in the database.
  * The database sees a killed process as a closed connection.
  */
 
-const NAMES = 12;
-const STOLEN = 6;
-const MINUTES = 12;
-const OURS = ['ns1.host.example', 'ns2.host.example'];
-const THIEF = ['ns1.thief.example'];
+const NAME_COUNT = 12;
+const HIJACKED_COUNT = 6;
+const DEADLY_MINUTES = 12;
+const OUR_NAMESERVERS = ['ns1.host.example', 'ns2.host.example'];
+const THIEF_NAMESERVERS = ['ns1.thief.example'];
 const MINUTE_MS = 60_000;
 const TEAM = 'T0TEAM';
-const random = seeded(44);
+const random = seededRandom(44);
 
 let testDatabase: TestDatabase;
 let admin: pg.Client;
 let dns: SandboxDns;
 let nowMs = Date.UTC(2026, 10, 22);
 const now = () => new Date(nowMs);
-const names = Array.from({ length: NAMES }, (_, n) => `name-${n}.rest`);
+const names = Array.from({ length: NAME_COUNT }, (_, n) => `name-${n}.rest`);
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   admin = new pg.Client({ connectionString: testDatabase.url });
   await admin.connect();
   dns = await startSandboxDns({ serversPerRegistry: 3 });
-  for (const name of names) dns.world.delegate(name, OURS);
+  for (const name of names) dns.world.delegate(name, OUR_NAMESERVERS);
   const database = openDatabase({ url: testDatabase.url });
-  await arrangedList(database).importBatch(
+  await createTestWatchList(database).importBatch(
     names.map((name) => ({ name })),
     'U0ALICE',
     now(),
@@ -66,10 +66,10 @@ afterAll(async () => {
 
 /** Starts a process that is killed after this number of statements. */
 function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
-  const opened = openDatabase({ url: testDatabase.url, maxConnections: 4 });
+  const openedDatabase = openDatabase({ url: testDatabase.url, maxConnections: 4 });
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
-  let left = statements;
+  let statementsLeft = statements;
   async function kill(): Promise<void> {
     if (stop.signal.aborted) return;
     stop.abort(new Error('the process was killed'));
@@ -79,27 +79,27 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
     // In production its lease expires within 20 seconds.
     await admin.query(`UPDATE leases SET until = '-infinity'`);
   }
-  /** Runs nothing after the kill. */
-  const killable =
+  /** Kills the process after its last statement, and runs no others. */
+  const makeKillable =
     (run: RunStatement): RunStatement =>
     async (statement) => {
-      left -= 1;
-      if (left < 0) await kill();
+      statementsLeft -= 1;
+      if (statementsLeft < 0) await kill();
       stop.signal.throwIfAborted();
       return run(statement);
     };
   const database: Database = {
-    ...opened,
-    run: killable(opened.run),
-    transaction: (work) => opened.transaction((run) => work(killable(run))),
+    ...openedDatabase,
+    run: makeKillable(openedDatabase.run),
+    transaction: (work) => openedDatabase.transaction((run) => work(makeKillable(run))),
   };
-  const watching = createNames(
+  const watch = createNames(
     createNamesContext({
       records: createNameRecordStore(database, TEAM),
       incidents: createIncidentStore(database, TEAM),
       impacts: createImpactStore(database, TEAM),
       pollNotifications: () => undefined,
-      certificateDays: [14],
+      certificateWarningDays: [14],
       orders: createOrderStore(database, BOT_SIGNER),
       portfolio: createPortfolioStore(database, TEAM),
       rdap: {
@@ -108,7 +108,7 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
       },
       ...createObservers(parseDnsServers(dns.resolver), now),
       leases: createLeaseStore(database),
-      proposals: proposalsOf(database, TEAM),
+      proposals: newProposalStore(database, TEAM),
       budgets: createBudgetStore(database, TEAM),
       processId: id,
       now,
@@ -117,20 +117,20 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
     }),
   );
   return {
-    lookUp: () => watching.lookUpGuarded().catch(() => undefined),
+    lookUp: () => watch.lookUpGuarded().catch(() => undefined),
     kill,
     isDead: () => stop.signal.aborted,
-    close: () => opened.close().catch(() => undefined),
+    close: () => openedDatabase.close().catch(() => undefined),
   };
 }
 
 const queryRows = async (sql: string) => (await admin.query<Record<string, unknown>>(sql)).rows;
 
 test('killing processes while names are hijacked neither loses nor duplicates incidents', async () => {
-  const stolenAt = new Map<string, number>();
-  let deaths = 0;
+  const hijackedAt = new Map<string, number>();
+  let killCount = 0;
   let process = startProcess('process-0');
-  /** Runs the seconds of a minute. In a deadly one, processes are killed at any time or statement. */
+  /** Runs 60 rounds, a second apart. In a deadly minute, processes are killed at any time or statement. */
   const runMinute = async (isDeadly: boolean) => {
     for (let second = 0; second < 60; second += 1) {
       nowMs += MINUTE_MS / 60;
@@ -142,30 +142,30 @@ test('killing processes while names are hijacked neither loses nor duplicates in
       await lookingUp;
       if (!process.isDead()) continue;
       await process.close();
-      deaths += 1;
-      process = startProcess(`process-${deaths}`, isDeadly ? 1 + Math.floor(random() * 20) : undefined);
+      killCount += 1;
+      process = startProcess(`process-${killCount}`, isDeadly ? 1 + Math.floor(random() * 20) : undefined);
     }
   };
   await runMinute(false);
   await runMinute(false);
-  for (let n = 0; n < MINUTES; n += 1) {
-    const stolen = n % 2 === 0 ? names[n / 2] : undefined;
-    if (stolen !== undefined) {
-      dns.world.delegate(stolen, THIEF);
-      stolenAt.set(stolen, nowMs);
+  for (let n = 0; n < DEADLY_MINUTES; n += 1) {
+    const hijackedName = n % 2 === 0 ? names[n / 2] : undefined;
+    if (hijackedName !== undefined) {
+      dns.world.delegate(hijackedName, THIEF_NAMESERVERS);
+      hijackedAt.set(hijackedName, nowMs);
     }
     await runMinute(true);
   }
   for (let n = 0; n < 5; n += 1) await runMinute(false);
   await process.kill();
   await process.close();
-  expect(deaths).toBeGreaterThan(40);
+  expect(killCount).toBeGreaterThan(40);
 
   const incidents = await queryRows(
     `SELECT name, opened_at, jsonb_array_length(changes) AS changes FROM incidents`,
   );
   expect(incidents.map(({ name }) => name).sort(), 'one incident per hijacked name').toEqual(
-    [...stolenAt.keys()].sort(),
+    [...hijackedAt.keys()].sort(),
   );
   expect(
     incidents.map(({ changes }) => changes),
@@ -174,17 +174,17 @@ test('killing processes while names are hijacked neither loses nor duplicates in
   const events = await queryRows(
     `SELECT subject_id, count(*)::int FROM events WHERE kind = 'incident_opened' GROUP BY 1`,
   );
-  expect(events).toHaveLength(STOLEN);
+  expect(events).toHaveLength(HIJACKED_COUNT);
   expect(new Set(events.map(({ count }) => count))).toEqual(new Set([1]));
   const plans = await queryRows(
     `SELECT 1 FROM notifications WHERE subject_kind = 'incident' AND purpose = 'plan'`,
   );
-  expect(plans).toHaveLength(STOLEN);
+  expect(plans).toHaveLength(HIJACKED_COUNT);
   // If a process was killed between the incident and the registry lookup, the lookup is due anyway.
   const unscheduled = await queryRows(`
     SELECT name FROM domains JOIN incidents USING (name)
     WHERE last_lookup_at IS NULL AND next_registry_lookup_at > '${now().toISOString()}'`);
   expect(unscheduled).toEqual([]);
-  const delays = incidents.map(({ name, opened_at: at }) => Number(at) - (stolenAt.get(String(name)) ?? 0));
+  const delays = incidents.map(({ name, opened_at: at }) => Number(at) - (hijackedAt.get(String(name)) ?? 0));
   expect(Math.max(...delays)).toBeLessThan(5 * MINUTE_MS);
 }, 240_000);

@@ -12,15 +12,15 @@ import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { startDns } from '../registry/dns/sandbox-dns.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { namesContextWith } from '../support/names-context.ts';
-import { arrangedList } from '../support/unprotected.ts';
+import { createTestWatchList } from '../support/unprotected.ts';
 
 /* Watches guarded names with a real database, real sockets, and a parent zone with three servers. */
 
-const NAMES = 1_000;
-const OURS = ['ns1.host.example', 'ns2.host.example'];
+const NAME_COUNT = 1_000;
+const NAMESERVERS = ['ns1.host.example', 'ns2.host.example'];
 const MINUTE_MS = 60_000;
-const never = new AbortController().signal;
-setMaxListeners(0, never);
+const neverAborted = new AbortController().signal;
+setMaxListeners(0, neverAborted);
 
 let database: TestDatabase;
 let db: Database;
@@ -50,10 +50,10 @@ describe('leases', () => {
 
 test('1,000 guarded names take less than 5 % of a core, with one query a minute each', async () => {
   const dns = await startDns({ serversPerRegistry: 3 });
-  const names = Array.from({ length: NAMES }, (_, n) => `name-${n}.rest`);
-  const list = arrangedList(db);
+  const names = Array.from({ length: NAME_COUNT }, (_, n) => `name-${n}.rest`);
+  const list = createTestWatchList(db);
   for (const name of names) {
-    dns.world.delegate(name, OURS);
+    dns.world.delegate(name, NAMESERVERS);
     await list.add(createWatchedDomain(name, 'U0ALICE', now()));
   }
   await db.prisma.domain.updateMany({ data: { tags: ['guarded'] } });
@@ -68,7 +68,7 @@ test('1,000 guarded names take less than 5 % of a core, with one query a minute 
       processId: 'process',
       rdap: { fetchRecord: () => Promise.reject(new Error('unexpected registry lookup')) },
       loadActivity: async () => ({ orders: [], hasOpenOrder: false, incidents: [], isGuarded: true }),
-      ...{ now, log: createLog('silent'), signal: never },
+      ...{ now, log: createLog('silent'), signal: neverAborted },
     }),
   );
   await db.prisma.lease.deleteMany();
@@ -83,11 +83,13 @@ test('1,000 guarded names take less than 5 % of a core, with one query a minute 
     return (user + system) / 1_000 / MINUTE_MS;
   };
   await runMinute();
-  expect((await store.listGuarded()).filter(({ history }) => history.parent_nameservers)).toHaveLength(NAMES);
+  expect((await store.listGuarded()).filter(({ history }) => history.parent_nameservers)).toHaveLength(
+    NAME_COUNT,
+  );
   const questionsBefore = dns.questions.length;
   const usage = await runMinute();
   const queryCount = dns.questions.length - questionsBefore;
   expect(usage, `${(usage * 100).toFixed(2)} % of a core, ${queryCount} questions`).toBeLessThan(0.05);
-  expect(queryCount).toBeGreaterThan(NAMES * 0.9);
-  expect(queryCount).toBeLessThan(NAMES * 1.1);
+  expect(queryCount).toBeGreaterThan(NAME_COUNT * 0.9);
+  expect(queryCount).toBeLessThan(NAME_COUNT * 1.1);
 }, 120_000);

@@ -10,10 +10,10 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-const day = (text: string) => new Date(`2026-11-${text}:00Z`);
-const insert = (observation: NameObservation) =>
+const parseTime = (text: string) => new Date(`2026-11-${text}:00Z`);
+const insertObservation = (observation: NameObservation) =>
   rig.database.run(insertObservations('flapping.rest', [observation]));
-const observe = (at: Date) => insert({ origin: 'dns', at, seen: {} });
+const insertDnsObservation = (at: Date) => insertObservation({ origin: 'dns', at, seen: {} });
 const countByDay = async () =>
   (
     await rig.sql('SELECT at::date::text AS day, count(*)::int AS n FROM observations GROUP BY 1 ORDER BY 1')
@@ -21,15 +21,15 @@ const countByDay = async () =>
 
 test('a name keeps at most 50 DNS observations a day, and every date from people', async () => {
   for (let minute = 0; minute < 70; minute += 1)
-    await observe(new Date(day('25T08:00').getTime() + minute * 60_000));
-  await insert({ origin: 'person', at: day('25T23:00'), expiresAt: undefined });
-  await observe(day('26T00:00'));
+    await insertDnsObservation(new Date(parseTime('25T08:00').getTime() + minute * 60_000));
+  await insertObservation({ origin: 'person', at: parseTime('25T23:00'), expiresAt: undefined });
+  await insertDnsObservation(parseTime('26T00:00'));
   expect(MAX_OBSERVATIONS_PER_DAY).toBe(50);
   expect(await countByDay()).toEqual(['2026-11-25: 51', '2026-11-26: 1']);
 });
 
 test('observations can only be purged by age', async () => {
   await expect(rig.sql('DELETE FROM observations')).rejects.toThrow('only added');
-  expect(await createNameRecordStore(rig.database, '').purgeObservations(day('26T00:00'))).toBe(51);
+  expect(await createNameRecordStore(rig.database, '').purgeObservations(parseTime('26T00:00'))).toBe(51);
   expect(await countByDay()).toEqual(['2026-11-26: 1']);
 });

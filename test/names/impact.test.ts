@@ -16,7 +16,7 @@ import {
   type ImpactItem,
   type ImpactTask,
   listFindingKeys,
-  MAX_CURRENT_AGE_MS,
+  MAX_CURRENT_FACT_AGE_MS,
   markStaleImpact,
   needsTypedName,
   SEVERITIES,
@@ -25,20 +25,28 @@ import type { NameserverCheck } from '../../src/names/nameserver-check.ts';
 import { impactLines } from '../../src/slack/orders/impact.view.ts';
 import fc from '../support/properties.ts';
 
-const NONE: Fact = { state: 'absent' };
-const EMPTY: Facts = { a: NONE, aaaa: NONE, www_a: NONE, www_aaaa: NONE, mx: NONE, ds: NONE, statuses: NONE };
+const ABSENT: Fact = { state: 'absent' };
+const EMPTY: Facts = {
+  a: ABSENT,
+  aaaa: ABSENT,
+  www_a: ABSENT,
+  www_aaaa: ABSENT,
+  mx: ABSENT,
+  ds: ABSENT,
+  statuses: ABSENT,
+};
 const IN_USE: Facts = {
   ...EMPTY,
   a: createFact(['198.51.100.7']),
   mx: createFact(['10 mail.example', '20 b.mail.example']),
 };
-const NOBODY: Dependents = {
+const NO_DEPENDENTS: Dependents = {
   nameservers: { count: 0, privateCount: 0, names: [] },
   mail: { count: 0, privateCount: 0, names: [] },
   redirects: { count: 0, privateCount: 0, names: [] },
 };
 const NOW = new Date('2027-06-14T12:00:00Z');
-const READY: NameserverCheck = {
+const READY_NAMESERVER: NameserverCheck = {
   host: 'ns1.new.example',
   state: 'authoritative',
   differences: [],
@@ -46,19 +54,19 @@ const READY: NameserverCheck = {
   ds: 'unsigned',
 };
 
-function impact(task: ImpactTask, more: Partial<ImpactInput> = {}) {
+function assess(task: ImpactTask, changes: Partial<ImpactInput> = {}) {
   return assessImpact({
     task,
     seenAt: NOW,
     facts: EMPTY,
     earlierFacts: {},
-    dependents: NOBODY,
-    checks: [READY],
-    ...more,
+    dependents: NO_DEPENDENTS,
+    nameserverChecks: [READY_NAMESERVER],
+    ...changes,
   });
 }
 
-function codesOf(items: readonly ImpactItem[]): string[] {
+function listCodes(items: readonly ImpactItem[]): string[] {
   return items.map(({ code, severity }) => `${severity} ${code}`);
 }
 
@@ -70,7 +78,7 @@ describe('the use of a name', () => {
     ['owner-change', 'at_stake'],
     ['authcode', 'at_stake'],
   ])('is listed for %s with the severity %s', (task, severity) => {
-    const { items, isInUse } = impact(task, { facts: IN_USE });
+    const { items, isInUse } = assess(task, { facts: IN_USE });
     expect(isInUse).toBe('yes');
     expect(items).toContainEqual({ code: 'mail', severity, servers: ['mail.example', 'b.mail.example'] });
     expect(items).toContainEqual({
@@ -82,12 +90,12 @@ describe('the use of a name', () => {
   });
 
   test('requires an address or a mail server, and a null MX is none', () => {
-    expect(impact('delete')).toMatchObject({ items: [], isInUse: 'no' });
-    expect(impact('delete', { facts: { ...EMPTY, mx: createFact(['0 .']) } })).toMatchObject({
+    expect(assess('delete')).toMatchObject({ items: [], isInUse: 'no' });
+    expect(assess('delete', { facts: { ...EMPTY, mx: createFact(['0 .']) } })).toMatchObject({
       items: [],
       isInUse: 'no',
     });
-    expect(impact('delete', { facts: { ...EMPTY, www_aaaa: createFact(['2001:db8::1']) } }).isInUse).toBe(
+    expect(assess('delete', { facts: { ...EMPTY, www_aaaa: createFact(['2001:db8::1']) } }).isInUse).toBe(
       'yes',
     );
   });
@@ -99,17 +107,17 @@ describe('the use of a name', () => {
       a: createUnknownFact('timeout'),
       aaaa: createUnknownFact('refused'),
     };
-    const { items, isInUse } = impact('delete', { facts });
+    const { items, isInUse } = assess('delete', { facts });
     expect(items).toEqual([
       { code: 'unseen', severity: 'unseen', reason: 'timeout', facts: ['a', 'mx'] },
       { code: 'unseen', severity: 'unseen', reason: 'refused', facts: ['aaaa'] },
     ]);
     expect(isInUse).toBe('unknown');
-    expect(impact('delete', { facts: {} })).toMatchObject({
+    expect(assess('delete', { facts: {} })).toMatchObject({
       isInUse: 'unknown',
       items: [{ reason: 'stale', facts: ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'] }],
     });
-    expect(impact('delete', { dependents: undefined })).toMatchObject({
+    expect(assess('delete', { dependents: undefined })).toMatchObject({
       isInUse: 'unknown',
       items: [{ code: 'dependents_unseen', severity: 'unseen' }],
     });
@@ -117,26 +125,32 @@ describe('the use of a name', () => {
 });
 
 describe('names that depend on another one', () => {
-  const other = (name: string, more: object = {}) => ({
+  const newName = (name: string, changes: object = {}) => ({
     name,
     nameServers: [],
     mailServers: [],
     redirectTargets: [],
     isPrivate: false,
-    ...more,
+    ...changes,
   });
 
   test('are found by nameservers, mail servers and redirects that use it', () => {
     expect(
       findDependents('cafe.rest', [
-        other('cafe.rest', { nameServers: ['ns1.cafe.rest'] }),
-        other('one.rest', { nameServers: ['ns1.cafe.rest', 'ns2.else.example'], mailServers: ['cafe.rest'] }),
-        other('two.rest', { nameServers: ['ns1.notcafe.rest'], mailServers: ['mx.cafe.rest.evil.example'] }),
-        other('three.rest', { redirectTargets: ['https://WWW.cafe.rest/menu'] }),
-        other('four.rest', { redirectTargets: ['anna@cafe.rest'] }),
-        other('five.rest', { redirectTargets: ['cafe.rest/menu?x=@elsewhere.example', '%%%'] }),
-        other('dot.rest', { redirectTargets: ['http://www.cafe.rest./menu'] }),
-        other('six.rest', { redirectTargets: ['https://else.example/cafe.rest'] }),
+        newName('cafe.rest', { nameServers: ['ns1.cafe.rest'] }),
+        newName('one.rest', {
+          nameServers: ['ns1.cafe.rest', 'ns2.else.example'],
+          mailServers: ['cafe.rest'],
+        }),
+        newName('two.rest', {
+          nameServers: ['ns1.notcafe.rest'],
+          mailServers: ['mx.cafe.rest.evil.example'],
+        }),
+        newName('three.rest', { redirectTargets: ['https://WWW.cafe.rest/menu'] }),
+        newName('four.rest', { redirectTargets: ['anna@cafe.rest'] }),
+        newName('five.rest', { redirectTargets: ['cafe.rest/menu?x=@elsewhere.example', '%%%'] }),
+        newName('dot.rest', { redirectTargets: ['http://www.cafe.rest./menu'] }),
+        newName('six.rest', { redirectTargets: ['https://else.example/cafe.rest'] }),
       ]),
     ).toEqual({
       nameservers: { count: 1, privateCount: 0, names: ['one.rest'] },
@@ -145,34 +159,36 @@ describe('names that depend on another one', () => {
     });
     for (const target of ['https://CAFÉ.rest/', 'anna@café.rest', 'caf%C3%A9.rest']) {
       expect(
-        findDependents('xn--caf-dma.rest', [other('one.rest', { redirectTargets: [target] })]),
+        findDependents('xn--caf-dma.rest', [newName('one.rest', { redirectTargets: [target] })]),
       ).toMatchObject({ redirects: { count: 1 } });
     }
   });
 
   test('are counted but not named if only private orders mention them', () => {
-    const to = (name: string, isPrivate: boolean) =>
-      other(name, { redirectTargets: ['cafe.rest'], isPrivate });
+    const newRedirect = (name: string, isPrivate: boolean) =>
+      newName(name, { redirectTargets: ['cafe.rest'], isPrivate });
     const { redirects } = findDependents('cafe.rest', [
-      to('both.rest', true),
-      to('both.rest', false),
-      to('secret.rest', true),
-      to('open.rest', false),
-      to('open.rest', true),
+      newRedirect('both.rest', true),
+      newRedirect('both.rest', false),
+      newRedirect('secret.rest', true),
+      newRedirect('open.rest', false),
+      newRedirect('open.rest', true),
     ]);
     expect(redirects).toEqual({ count: 3, privateCount: 1, names: ['both.rest', 'open.rest'] });
     const render = (dependents: Partial<Dependents>, task: ImpactTask) =>
-      impactLines(impact(task, { dependents: { ...NOBODY, ...dependents } })).join('\n');
+      impactLines(assess(task, { dependents: { ...NO_DEPENDENTS, ...dependents } })).join('\n');
     expect(render({ redirects }, 'delete')).toContain(
       'both.rest, open.rest will break: they redirect to this name; 1 redirect of a private order will break',
     );
-    const alone = { count: 2, privateCount: 2, names: [] };
-    expect(render({ redirects: alone }, 'authcode')).toContain('2 redirects of private orders point to it');
+    const privateOnly = { count: 2, privateCount: 2, names: [] };
+    expect(render({ redirects: privateOnly }, 'authcode')).toContain(
+      '2 redirects of private orders point to it',
+    );
     // A public redirect that becomes a private one is a change.
-    const open = { count: 2, privateCount: 0, names: [] };
-    const found = (redirects: Dependents['redirects']) =>
-      listFindingKeys(impact('delete', { dependents: { ...NOBODY, redirects } }));
-    expect(found(alone)).not.toEqual(found(open));
+    const publicOnly = { count: 2, privateCount: 0, names: [] };
+    const listKeys = (redirects: Dependents['redirects']) =>
+      listFindingKeys(assess('delete', { dependents: { ...NO_DEPENDENTS, redirects } }));
+    expect(listKeys(privateOnly)).not.toEqual(listKeys(publicOnly));
   });
 });
 
@@ -191,67 +207,82 @@ describe('new nameservers', () => {
       'yes',
     ],
   ])('with %j get the finding “%s”', (check, line, ready) => {
-    const bad = { ...READY, host: 'ns2.new.example', ...check };
-    const { items, areNewNameserversReady } = impact('nameservers', { checks: [READY, bad] });
-    expect(codesOf(items)).toEqual([line]);
+    const unreadyNameserver = { ...READY_NAMESERVER, host: 'ns2.new.example', ...check };
+    const { items, areNewNameserversReady } = assess('nameservers', {
+      nameserverChecks: [READY_NAMESERVER, unreadyNameserver],
+    });
+    expect(listCodes(items)).toEqual([line]);
     expect(JSON.stringify(items)).toContain('ns2.new.example');
     expect(JSON.stringify(items)).not.toContain('ns1.new.example');
     expect(areNewNameserversReady).toBe(ready);
   });
 
   test('are not ready if they weren’t queried', () => {
-    expect(impact('nameservers', { checks: undefined })).toMatchObject({
+    expect(assess('nameservers', { nameserverChecks: undefined })).toMatchObject({
       areNewNameserversReady: 'unknown',
       items: [{ code: 'new_nameservers_unchecked', severity: 'unseen' }],
     });
-    expect(impact('nameservers', { checks: [] }).areNewNameserversReady).toBe('unknown');
-    expect(impact('delete').areNewNameserversReady).toBeUndefined();
+    expect(assess('nameservers', { nameserverChecks: [] }).areNewNameserversReady).toBe('unknown');
+    expect(assess('delete').areNewNameserversReady).toBeUndefined();
   });
 
   test('that don’t answer stop mail and website', () => {
-    const { items } = impact('nameservers', { facts: IN_USE, checks: [{ ...READY, state: 'no_answer' }] });
-    expect(codesOf(items)).toEqual(['stops new_nameservers_silent', 'stops mail', 'stops website']);
+    const { items } = assess('nameservers', {
+      facts: IN_USE,
+      nameserverChecks: [{ ...READY_NAMESERVER, state: 'no_answer' }],
+    });
+    expect(listCodes(items)).toEqual(['stops new_nameservers_silent', 'stops mail', 'stops website']);
   });
 });
 
 test('an auth code for an unlocked name warns about the missing transfer lock', () => {
   const locked = { ...EMPTY, statuses: createFact(['client transfer prohibited']) };
-  expect(codesOf(impact('authcode').items)).toEqual(['note no_transfer_lock']);
-  expect(codesOf(impact('authcode', { facts: locked }).items)).toEqual([]);
-  expect(codesOf(impact('delete').items)).toEqual([]);
+  expect(listCodes(assess('authcode').items)).toEqual(['note no_transfer_lock']);
+  expect(listCodes(assess('authcode', { facts: locked }).items)).toEqual([]);
+  expect(listCodes(assess('delete').items)).toEqual([]);
   expect(
-    codesOf(impact('authcode', { facts: { ...EMPTY, statuses: createUnknownFact('not_published') } }).items),
+    listCodes(
+      assess('authcode', { facts: { ...EMPTY, statuses: createUnknownFact('not_published') } }).items,
+    ),
   ).toEqual(['unseen unseen']);
 });
 
 describe('the name must be typed again', () => {
-  const silent = { ...READY, state: 'no_answer' as const };
+  const silentNameserver = { ...READY_NAMESERVER, state: 'no_answer' as const };
   test.each([
-    ['always before a deletion', impact('delete'), true],
-    ['always before an owner change', impact('owner-change'), true],
-    ['not before new nameservers that answer', impact('nameservers', { facts: IN_USE }), false],
-    ['not if the name is unused', impact('nameservers', { checks: [silent] }), false],
-    ['if new nameservers do not answer', impact('nameservers', { facts: IN_USE, checks: [silent] }), true],
-    ['if they were not queried', impact('nameservers', { facts: IN_USE, checks: undefined }), true],
-    ['if the use of the name is unknown', impact('nameservers', { facts: {}, checks: [silent] }), true],
-    ['not before an auth code', impact('authcode', { facts: IN_USE }), false],
-  ])('%s', (_case, given, typed) => {
-    expect(needsTypedName(given)).toBe(typed);
+    ['always before a deletion', assess('delete'), true],
+    ['always before an owner change', assess('owner-change'), true],
+    ['not before new nameservers that answer', assess('nameservers', { facts: IN_USE }), false],
+    ['not if the name is unused', assess('nameservers', { nameserverChecks: [silentNameserver] }), false],
+    [
+      'if new nameservers do not answer',
+      assess('nameservers', { facts: IN_USE, nameserverChecks: [silentNameserver] }),
+      true,
+    ],
+    ['if they were not queried', assess('nameservers', { facts: IN_USE, nameserverChecks: undefined }), true],
+    [
+      'if the use of the name is unknown',
+      assess('nameservers', { facts: {}, nameserverChecks: [silentNameserver] }),
+      true,
+    ],
+    ['not before an auth code', assess('authcode', { facts: IN_USE }), false],
+  ])('%s', (_case, assessedImpact, expected) => {
+    expect(needsTypedName(assessedImpact)).toBe(expected);
   });
 });
 
 describe('between the request and the approval', () => {
   test('new, gone and changed findings are reported', () => {
-    const requested = impact('delete', { facts: { ...IN_USE, aaaa: createUnknownFact('timeout') } });
+    const requested = assess('delete', { facts: { ...IN_USE, aaaa: createUnknownFact('timeout') } });
     const facts = { ...EMPTY, mx: createFact(['10 other.example']), ds: createFact(['1 13 2 ab']) };
-    const now = impact('delete', { facts });
+    const now = assess('delete', { facts });
     expect(compareImpacts(requested, now)).toEqual({
-      appeared: [{ code: 'signed', severity: 'note' }],
-      disappeared: [
+      addedItems: [{ code: 'signed', severity: 'note' }],
+      removedItems: [
         { code: 'website', severity: 'stops', addresses: ['198.51.100.7'], hosts: ['@'] },
         { code: 'unseen', severity: 'unseen', reason: 'timeout', facts: ['aaaa'] },
       ],
-      changed: [
+      changedItems: [
         {
           before: { code: 'mail', severity: 'stops', servers: ['mail.example', 'b.mail.example'] },
           after: { code: 'mail', severity: 'stops', servers: ['other.example'] },
@@ -261,13 +292,13 @@ describe('between the request and the approval', () => {
   });
 });
 
-describe('whether another approval is needed for', () => {
-  const isNew = (before: Impact, now: Impact) => {
+describe('another approval', () => {
+  const hasNewFindings = (before: Impact, now: Impact) => {
     const known = listFindingKeys(before);
     return listFindingKeys(now).some((finding) => !known.includes(finding));
   };
-  const after = (facts: Facts, before: Facts) =>
-    isNew(impact('delete', { facts: before }), impact('delete', { facts }));
+  const hasNewFindingsFor = (facts: Facts, before: Facts) =>
+    hasNewFindings(assess('delete', { facts: before }), assess('delete', { facts }));
 
   test.each<[string, Facts, Facts, boolean]>([
     ['a first mail server', EMPTY, { ...EMPTY, mx: createFact(['10 mail.example']) }, true],
@@ -297,48 +328,50 @@ describe('whether another approval is needed for', () => {
       false,
     ],
     ['a finding that is only a note', EMPTY, { ...EMPTY, ds: createFact(['1 13 2 ab']) }, false],
-  ])('%s', (_what, before, now, expected) => {
-    expect(after(now, before)).toBe(expected);
+  ])('is needed only for a new risk: %s', (_what, before, now, expected) => {
+    expect(hasNewFindingsFor(now, before)).toBe(expected);
   });
 
-  test('another name that depends on it', () => {
-    const mail = (...names: string[]) => ({
-      ...NOBODY,
+  test('is needed if another name has come to depend on this one', () => {
+    const newMailDependents = (...names: string[]) => ({
+      ...NO_DEPENDENTS,
       mail: { count: names.length, privateCount: 0, names },
     });
-    const before = impact('delete', { dependents: mail('bar.rest') });
-    const both = impact('delete', { dependents: mail('bar.rest', 'deli.rest') });
-    expect(isNew(before, both)).toBe(true);
-    expect(isNew(before, before)).toBe(false);
+    const before = assess('delete', { dependents: newMailDependents('bar.rest') });
+    const both = assess('delete', { dependents: newMailDependents('bar.rest', 'deli.rest') });
+    expect(hasNewFindings(before, both)).toBe(true);
+    expect(hasNewFindings(before, before)).toBe(false);
   });
 });
 
 describe('earlier findings', () => {
   test('fill in for unseen facts, and never replace seen ones', () => {
     const unseenMail = { ...EMPTY, mx: createUnknownFact('timeout') };
-    const warned = impact('delete', { facts: unseenMail, earlierFacts: IN_USE });
-    expect(codesOf(warned.items)).toEqual(['stops mail', 'unseen unseen']);
-    expect(warned.isInUse).toBe('yes');
-    expect(codesOf(impact('delete', { earlierFacts: IN_USE }).items)).toEqual([]);
-    expect(impact('delete', { facts: unseenMail, earlierFacts: EMPTY }).isInUse).toBe('unknown');
+    const impactWithEarlierFacts = assess('delete', { facts: unseenMail, earlierFacts: IN_USE });
+    expect(listCodes(impactWithEarlierFacts.items)).toEqual(['stops mail', 'unseen unseen']);
+    expect(impactWithEarlierFacts.isInUse).toBe('yes');
+    expect(listCodes(assess('delete', { earlierFacts: IN_USE }).items)).toEqual([]);
+    expect(assess('delete', { facts: unseenMail, earlierFacts: EMPTY }).isInUse).toBe('unknown');
   });
 
   test('older than an hour become unknown, but still warn', () => {
-    const later = (ms: number) => new Date(NOW.getTime() + ms);
-    const unused = impact('nameservers');
-    expect(markStaleImpact(unused, later(MAX_CURRENT_AGE_MS))).toBe(unused);
-    const old = markStaleImpact(unused, later(MAX_CURRENT_AGE_MS + 1));
-    expect(old).toMatchObject({ isInUse: 'unknown', areNewNameserversReady: 'unknown' });
-    expect(codesOf(old.items)).toEqual(['unseen unseen']);
+    const addToNow = (ms: number) => new Date(NOW.getTime() + ms);
+    const unused = assess('nameservers');
+    expect(markStaleImpact(unused, addToNow(MAX_CURRENT_FACT_AGE_MS))).toBe(unused);
+    const staleImpact = markStaleImpact(unused, addToNow(MAX_CURRENT_FACT_AGE_MS + 1));
+    expect(staleImpact).toMatchObject({ isInUse: 'unknown', areNewNameserversReady: 'unknown' });
+    expect(listCodes(staleImpact.items)).toEqual(['unseen unseen']);
     expect(
-      codesOf(markStaleImpact(impact('delete', { facts: IN_USE }), later(MAX_CURRENT_AGE_MS + 1)).items),
+      listCodes(
+        markStaleImpact(assess('delete', { facts: IN_USE }), addToNow(MAX_CURRENT_FACT_AGE_MS + 1)).items,
+      ),
     ).toEqual(['stops mail', 'stops website', 'unseen unseen']);
   });
 });
 
 describe('for all facts', () => {
   const fact: fc.Arbitrary<Fact> = fc.oneof(
-    fc.constant(NONE),
+    fc.constant(ABSENT),
     fc.constantFrom(createUnknownFact('timeout'), createUnknownFact('refused')),
     fc.uniqueArray(fc.constantFrom('10 a.example', '0 .', '198.51.100.7'), { minLength: 1 }).map(createFact),
   );
@@ -362,14 +395,14 @@ describe('for all facts', () => {
     seenAt: fc.constant(NOW),
     facts,
     earlierFacts: fc.constant({}),
-    dependents: fc.constantFrom(NOBODY, undefined),
+    dependents: fc.constantFrom(NO_DEPENDENTS, undefined),
     checks: fc.option(fc.array(check, { maxLength: 3 }), { nil: undefined }),
   });
 
   test('the most severe items come first', () => {
     fc.assert(
-      fc.property(input, (given) => {
-        const ranks = assessImpact(given).items.map(({ severity }) => SEVERITIES.indexOf(severity));
+      fc.property(input, (impactInput) => {
+        const ranks = assessImpact(impactInput).items.map(({ severity }) => SEVERITIES.indexOf(severity));
         expect(ranks).toEqual(ranks.toSorted((a, b) => a - b));
       }),
     );
@@ -377,11 +410,11 @@ describe('for all facts', () => {
 
   test('every unseen fact is listed', () => {
     fc.assert(
-      fc.property(input, (given) => {
-        const { items } = assessImpact(given);
+      fc.property(input, (impactInput) => {
+        const { items } = assessImpact(impactInput);
         const listed = items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
         for (const name of ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'] as const) {
-          expect(listed.includes(name)).toBe(given.facts[name]?.state === 'unseen');
+          expect(listed.includes(name)).toBe(impactInput.facts[name]?.state === 'unseen');
         }
       }),
     );
@@ -389,17 +422,17 @@ describe('for all facts', () => {
 
   test('only seen facts make a name unused or its new nameservers ready', () => {
     fc.assert(
-      fc.property(input, (given) => {
-        const { isInUse, areNewNameserversReady } = assessImpact(given);
+      fc.property(input, (impactInput) => {
+        const { isInUse, areNewNameserversReady } = assessImpact(impactInput);
         if (isInUse === 'no') {
-          expect(given.dependents).toBeDefined();
+          expect(impactInput.dependents).toBeDefined();
           for (const name of ['a', 'aaaa', 'www_a', 'www_aaaa'] as const) {
-            expect(given.facts[name]).toEqual(NONE);
+            expect(impactInput.facts[name]).toEqual(ABSENT);
           }
-          expect(given.facts.mx?.state).not.toBe('unseen');
+          expect(impactInput.facts.mx?.state).not.toBe('unseen');
         }
         if (areNewNameserversReady === 'yes') {
-          expect(given.checks?.every(({ state }) => state === 'authoritative')).toBe(true);
+          expect(impactInput.nameserverChecks?.every(({ state }) => state === 'authoritative')).toBe(true);
         }
       }),
     );
@@ -409,12 +442,16 @@ describe('for all facts', () => {
     fc.assert(
       fc.property(input, input, (one, other) => {
         const [before, after] = [assessImpact(one), assessImpact({ ...other, task: one.task })];
-        expect(compareImpacts(before, before)).toEqual({ appeared: [], disappeared: [], changed: [] });
+        expect(compareImpacts(before, before)).toEqual({
+          addedItems: [],
+          removedItems: [],
+          changedItems: [],
+        });
         const forth = compareImpacts(before, after);
         const back = compareImpacts(after, before);
-        expect(back.disappeared).toEqual(forth.appeared);
-        expect(back.appeared).toEqual(forth.disappeared);
-        expect(back.changed.length).toBe(forth.changed.length);
+        expect(back.removedItems).toEqual(forth.addedItems);
+        expect(back.addedItems).toEqual(forth.removedItems);
+        expect(back.changedItems.length).toBe(forth.changedItems.length);
       }),
     );
   });

@@ -3,7 +3,7 @@ import { createFact } from '../../src/names/facts.ts';
 import { mergeObservation } from '../../src/names/history.ts';
 import {
   createLookupPlanner,
-  findPendingChanges,
+  detectPendingChanges,
   isUrgent,
   type LookupKind,
   type ScheduledName,
@@ -11,10 +11,10 @@ import {
 } from '../../src/names/lookup-planner.ts';
 import fc from '../support/properties.ts';
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const NOW = new Date('2026-11-22T00:00:00Z');
-const QUIET: ScheduledName = {
+const QUIET_NAME: ScheduledName = {
   expiresAt: undefined,
   isGuarded: false,
   isChanging: false,
@@ -22,11 +22,13 @@ const QUIET: ScheduledName = {
 };
 
 function inDays(days: number): Date {
-  return new Date(NOW.getTime() + days * DAY);
+  return new Date(NOW.getTime() + days * DAY_MS);
 }
 
-function hoursTo(kind: LookupKind, more: Partial<ScheduledName>, random = 0): number {
-  return (scheduleNextLookup(kind, { ...QUIET, ...more }, NOW, random).getTime() - NOW.getTime()) / HOUR;
+function computeHours(kind: LookupKind, changes: Partial<ScheduledName>, random = 0): number {
+  return (
+    (scheduleNextLookup(kind, { ...QUIET_NAME, ...changes }, NOW, random).getTime() - NOW.getTime()) / HOUR_MS
+  );
 }
 
 describe('the next lookup', () => {
@@ -45,21 +47,21 @@ describe('the next lookup', () => {
       0.5,
       76 / 3_600,
     ],
-    ['of a name that nears its expiry sooner', { expiresAt: inDays(62) }, 24, 48],
-  ])('%s', (_case, more, dns, registry) => {
-    expect(hoursTo('dns', more)).toBe(dns);
-    expect(hoursTo('registry', more)).toBe(registry);
+    ['of a name that will soon be within 60 days of expiry', { expiresAt: inDays(62) }, 24, 48],
+  ])('is due after the interval %s', (_case, changes, dns, registry) => {
+    expect(computeHours('dns', changes)).toBe(dns);
+    expect(computeHours('registry', changes)).toBe(registry);
   });
 
   test('has jitter, but is never late', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (random) => {
-        const hours = hoursTo('registry', {}, random);
+        const hours = computeHours('registry', {}, random);
         expect(hours).toBeGreaterThan(168 * 0.79);
         expect(hours).toBeLessThanOrEqual(168);
       }),
     );
-    expect(hoursTo('dns', {}, 0.5)).toBeLessThan(24);
+    expect(computeHours('dns', {}, 0.5)).toBeLessThan(24);
   });
 });
 
@@ -69,14 +71,14 @@ test('a pending status marks a name as changing, even if seen once', () => {
     at: inDays(day),
     facts: { statuses: createFact(['active', status]) },
   });
-  const quiet = mergeObservation({}, lookup(0, 'client transfer prohibited')).history;
-  expect(findPendingChanges(quiet)).toEqual({ isChanging: false, hasUnconfirmedChange: false });
-  const once = mergeObservation(quiet, lookup(1, 'pending transfer')).history;
-  expect(findPendingChanges(once)).toEqual({ isChanging: true, hasUnconfirmedChange: true });
-  const twice = mergeObservation(once, lookup(2, 'pending transfer')).history;
-  expect(findPendingChanges(twice)).toEqual({ isChanging: true, hasUnconfirmedChange: false });
-  expect(isUrgent({ ...QUIET, ...findPendingChanges(twice) }, NOW)).toBe(true);
-  expect(isUrgent(QUIET, NOW)).toBe(false);
+  const quietHistory = mergeObservation({}, lookup(0, 'client transfer prohibited')).history;
+  expect(detectPendingChanges(quietHistory)).toEqual({ isChanging: false, hasUnconfirmedChange: false });
+  const seenOnce = mergeObservation(quietHistory, lookup(1, 'pending transfer')).history;
+  expect(detectPendingChanges(seenOnce)).toEqual({ isChanging: true, hasUnconfirmedChange: true });
+  const seenTwice = mergeObservation(seenOnce, lookup(2, 'pending transfer')).history;
+  expect(detectPendingChanges(seenTwice)).toEqual({ isChanging: true, hasUnconfirmedChange: false });
+  expect(isUrgent({ ...QUIET_NAME, ...detectPendingChanges(seenTwice) }, NOW)).toBe(true);
+  expect(isUrgent(QUIET_NAME, NOW)).toBe(false);
 });
 
 describe('the planner', () => {
@@ -92,11 +94,11 @@ describe('the planner', () => {
           at: planner.reserve(host, urgent, NOW).getTime(),
         }));
         for (const host of ['a', 'b']) {
-          const times = planned.filter((look) => look.host === host).map(({ at }) => at);
+          const times = planned.filter((lookup) => lookup.host === host).map(({ at }) => at);
           for (const from of times) {
-            const inHour = times.filter((at) => at >= from && at < from + HOUR).length;
+            const countInHour = times.filter((at) => at >= from && at < from + HOUR_MS).length;
             // Each of the two lanes may start its hour a lookup early.
-            expect(inHour).toBeLessThanOrEqual(perHour + 2);
+            expect(countInHour).toBeLessThanOrEqual(perHour + 2);
           }
         }
       }),
@@ -106,7 +108,7 @@ describe('the planner', () => {
   test('runs lookups at once while the budget lasts, and catches up with the clock', () => {
     const planner = createLookupPlanner(2);
     expect(planner.reserve('a', true, NOW)).toEqual(NOW);
-    expect(planner.reserve('a', true, NOW)).toEqual(new Date(NOW.getTime() + HOUR - 30_000));
+    expect(planner.reserve('a', true, NOW)).toEqual(new Date(NOW.getTime() + HOUR_MS - 30_000));
     expect(planner.reserve('b', true, NOW)).toEqual(NOW);
     expect(planner.reserve('a', true, inDays(1))).toEqual(inDays(1));
   });
@@ -128,7 +130,7 @@ describe('the planner', () => {
   test('schedules a million names in constant memory', () => {
     const hosts = Array.from({ length: 50 }, (_, n) => `registry${n}`);
     const planner = createLookupPlanner(3_600);
-    const plan = (names: number) => {
+    const planLookups = (names: number) => {
       let latest = 0;
       for (let n = 0; n < names; n += 1) {
         const at = planner.reserve(hosts[n % hosts.length] ?? '', n % 20 === 0, NOW);
@@ -136,12 +138,12 @@ describe('the planner', () => {
       }
       return latest;
     };
-    plan(10_000);
+    planLookups(10_000);
     const before = process.memoryUsage();
-    const latest = plan(1_000_000);
+    const latest = planLookups(1_000_000);
     const after = process.memoryUsage();
     expect(latest).toBeGreaterThan(NOW.getTime());
-    // Remaining garbage isn't retained: storing every name would take far more.
+    // Storing every name would take far more memory.
     expect(after.heapUsed - before.heapUsed).toBeLessThan(64 * 1_048_576);
   });
 });

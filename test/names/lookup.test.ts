@@ -5,13 +5,13 @@ import { mergeObservation } from '../../src/names/history.ts';
 import type { Incident } from '../../src/names/incident.ts';
 import { type LookupResults, lookUpMissingDns, mergeLookups } from '../../src/names/lookup.ts';
 import type { NameRecord } from '../../src/names/ports.ts';
-import { namesContextWith, recordWith } from '../support/names-context.ts';
+import { namesContextWith, newNameRecord } from '../support/names-context.ts';
 
 const NAME = 'cafe.rest';
 const NOW = new Date('2026-11-22T12:00:00Z');
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const later = (ms: number) => new Date(NOW.getTime() + ms);
+const addToNow = (ms: number) => new Date(NOW.getTime() + ms);
 const CHANGE = {
   ...({ kind: 'nameservers', fact: 'parent_nameservers', before: ['ns1.a.example'], orders: [] } as const),
   ...{
@@ -31,47 +31,47 @@ const NO_RESULTS = {
   parent: undefined,
   registry: undefined,
   whois: undefined,
-  registryAt: undefined,
+  registryDueAt: undefined,
 };
-const QUIET: NameActivity = { orders: [], hasOpenOrder: false, incidents: [], isGuarded: false };
-const RECORD = recordWith(NAME, {}, NOW);
-const seenAt = (ms: number, facts: Facts) => ({ name: NAME, at: later(ms), facts });
+const NO_ACTIVITY: NameActivity = { orders: [], hasOpenOrder: false, incidents: [], isGuarded: false };
+const RECORD = newNameRecord(NAME, {}, NOW);
+const newObservation = (ms: number, facts: Facts) => ({ name: NAME, at: addToNow(ms), facts });
 
-function merge(
+function mergeResults(
   results: Partial<LookupResults>,
-  known: Partial<NameRecord> = {},
+  recordChanges: Partial<NameRecord> = {},
   activity: Partial<NameActivity> = {},
   now = NOW,
 ) {
   return mergeLookups(
-    { ...RECORD, ...known },
+    { ...RECORD, ...recordChanges },
     { ...NO_RESULTS, ...results },
-    { ...QUIET, ...activity },
+    { ...NO_ACTIVITY, ...activity },
     { now, random: () => 0, certificateDays: [] },
   );
 }
 
 test('only values that differ from the previous lookup are stored as observations', () => {
   const facts = { a: createFact(['192.0.2.1']) };
-  const first = merge({ dns: seenAt(0, facts) });
+  const first = mergeResults({ dns: newObservation(0, facts) });
   expect(first.observations).toContainEqual({ origin: 'dns', at: NOW, seen: { a: ['192.0.2.1'] } });
-  const again = merge({ dns: seenAt(HOUR_MS, facts) }, first.after);
+  const again = mergeResults({ dns: newObservation(HOUR_MS, facts) }, first.updatedRecord);
   expect(again.observations).toEqual([]);
 });
 
 describe('findings', () => {
-  const changes = ({ observations }: ReturnType<typeof merge>) =>
+  const listFindingChanges = ({ observations }: ReturnType<typeof mergeResults>) =>
     observations.flatMap((each) =>
       each.origin === 'finding' ? [{ opened: each.opened, closed: each.closed }] : [],
     );
 
   test('are stored only when they open and close', () => {
-    expect(changes(merge({}))).toEqual([{ opened: ['undated', 'no_owner'], closed: [] }]);
-    expect(changes(merge({}, merge({}).after))).toEqual([]);
-    const owned = { ...merge({}).after, hasOwner: true };
-    expect(changes(merge({}, owned))).toEqual([{ opened: [], closed: ['no_owner'] }]);
-    const swapped = { ...owned, findings: ['undated', 'incident'] } as const;
-    expect(changes(merge({}, { ...swapped, hasOwner: false }))).toEqual([
+    expect(listFindingChanges(mergeResults({}))).toEqual([{ opened: ['undated', 'no_owner'], closed: [] }]);
+    expect(listFindingChanges(mergeResults({}, mergeResults({}).updatedRecord))).toEqual([]);
+    const ownedRecord = { ...mergeResults({}).updatedRecord, hasOwner: true };
+    expect(listFindingChanges(mergeResults({}, ownedRecord))).toEqual([{ opened: [], closed: ['no_owner'] }]);
+    const recordWithIncident = { ...ownedRecord, findings: ['undated', 'incident'] } as const;
+    expect(listFindingChanges(mergeResults({}, { ...recordWithIncident, hasOwner: false }))).toEqual([
       { opened: ['no_owner'], closed: ['incident'] },
     ]);
   });
@@ -92,8 +92,8 @@ describe('findings', () => {
       {},
       [],
     ],
-  ])('of %s', (_, known, activity, expected) => {
-    expect(merge({}, known, activity).after.findings).toEqual(expected);
+  ])('are updated for %s', (_, recordChanges, activity, expected) => {
+    expect(mergeResults({}, recordChanges, activity).updatedRecord.findings).toEqual(expected);
   });
 });
 
@@ -103,8 +103,11 @@ describe('the registry lookup', () => {
     ['not postponed', 0, false],
   ])('keeps a reserved time only if it was postponed: %s', (_, ms, isReserved) => {
     const known = { nextRegistryLookupAt: NOW };
-    const { after } = merge({ registryAt: later(ms) }, known);
-    expect([after.isRegistryReserved, after.nextRegistryLookupAt]).toEqual([isReserved, later(ms)]);
+    const { updatedRecord } = mergeResults({ registryDueAt: addToNow(ms) }, known);
+    expect([updatedRecord.isRegistryReserved, updatedRecord.nextRegistryLookupAt]).toEqual([
+      isReserved,
+      addToNow(ms),
+    ]);
   });
 
   test.each<[string, 'parent' | 'dns', times: number, isAtOnce: boolean]>([
@@ -113,62 +116,77 @@ describe('the registry lookup', () => {
     ['a change in DNS', 'dns', 2, false],
   ])('follows at once only after a confirmed change at the parent: %s', (_, source, times, isAtOnce) => {
     const delegatedTo = (host: string) => ({ parent_nameservers: createFact([host]) });
-    let { after } = merge({ [source]: seenAt(0, delegatedTo('ns1.a.example')) });
+    let { updatedRecord } = mergeResults({ [source]: newObservation(0, delegatedTo('ns1.a.example')) });
     for (let n = 1; n <= times; n += 1)
-      ({ after } = merge(
-        { [source]: seenAt(n * HOUR_MS, delegatedTo('ns1.b.example')) },
-        { ...after, nextRegistryLookupAt: later(5 * DAY_MS) },
+      ({ updatedRecord } = mergeResults(
+        { [source]: newObservation(n * HOUR_MS, delegatedTo('ns1.b.example')) },
+        { ...updatedRecord, nextRegistryLookupAt: addToNow(5 * DAY_MS) },
         {},
-        later(n * HOUR_MS),
+        addToNow(n * HOUR_MS),
       ));
-    expect(after.nextRegistryLookupAt.getTime() === later(times * HOUR_MS).getTime()).toBe(isAtOnce);
+    expect(updatedRecord.nextRegistryLookupAt.getTime() === addToNow(times * HOUR_MS).getTime()).toBe(
+      isAtOnce,
+    );
   });
 
   test.each([
     [30 * DAY_MS - 1, true],
     [30 * DAY_MS, false],
   ])('is urgent for 30 days after an incident (%s ms: %s)', (ms, isUrgent) => {
-    expect(merge({}, {}, { incidents: [INCIDENT] }, later(ms)).after.isUrgent).toBe(isUrgent);
+    expect(mergeResults({}, {}, { incidents: [INCIDENT] }, addToNow(ms)).updatedRecord.isUrgent).toBe(
+      isUrgent,
+    );
   });
 
   test.each<[string, Partial<NameRecord>, Partial<NameActivity>, isUrgent: boolean]>([
     ['a quiet name', {}, {}, false],
     ['a name with an open order', {}, { hasOpenOrder: true }, true],
-    ['a name renewed elsewhere', { renewed: { until: later(DAY_MS), at: NOW } }, {}, true],
     [
-      'a name with a pending status',
-      { history: mergeObservation({}, seenAt(0, { statuses: createFact(['pending transfer']) })).history },
+      'a name with an unpublished renewal',
+      { unpublishedRenewal: { until: addToNow(DAY_MS), at: NOW } },
       {},
       true,
     ],
-  ])('is urgent only if something is pending: %s', (_, known, activity, isUrgent) => {
-    expect(merge({}, known, activity).after.isUrgent).toBe(isUrgent);
+    [
+      'a name with a pending status',
+      {
+        history: mergeObservation({}, newObservation(0, { statuses: createFact(['pending transfer']) }))
+          .history,
+      },
+      {},
+      true,
+    ],
+  ])('is urgent only if something is pending: %s', (_, recordChanges, activity, isUrgent) => {
+    expect(mergeResults({}, recordChanges, activity).updatedRecord.isUrgent).toBe(isUrgent);
   });
 
   test.each([
     [-1, -1],
     [365 * DAY_MS, 7 * DAY_MS],
-  ])('stays due, and is never later than its interval (%s)', (next, expected) => {
-    const { after } = merge({}, { nextRegistryLookupAt: later(next), nextDnsLookupAt: later(next) });
-    expect(after.nextRegistryLookupAt).toEqual(later(expected));
-    expect(after.nextDnsLookupAt).toEqual(later(Math.min(expected, DAY_MS)));
+  ])('stays due, and is never later than its interval (planned in %s ms)', (next, expected) => {
+    const { updatedRecord } = mergeResults(
+      {},
+      { nextRegistryLookupAt: addToNow(next), nextDnsLookupAt: addToNow(next) },
+    );
+    expect(updatedRecord.nextRegistryLookupAt).toEqual(addToNow(expected));
+    expect(updatedRecord.nextDnsLookupAt).toEqual(addToNow(Math.min(expected, DAY_MS)));
   });
 });
 
 test.each([
   ['unknown', {}, 1],
-  ['known', mergeObservation({}, seenAt(0, { a: createFact([]) })).history, 0],
+  ['known', mergeObservation({}, newObservation(0, { a: createFact([]) })).history, 0],
 ])('DNS is looked up only if it is missing: %s', async (_, history, lookups) => {
   let count = 0;
   const context = namesContextWith({
     now: () => NOW,
     records: { find: async () => ({ ...RECORD, history }), save: async () => true },
-    loadActivity: async () => QUIET,
+    loadActivity: async () => NO_ACTIVITY,
     observeDelegation: async () => ({}),
     observer: {
       observe: async () => {
         count += 1;
-        return seenAt(0, {});
+        return newObservation(0, {});
       },
     },
   });

@@ -3,12 +3,12 @@ import { createFact, createUnknownFact } from '../../src/names/facts.ts';
 import { createLookupPlanner } from '../../src/names/lookup-planner.ts';
 import { createDelegationObserver, NO_FAULTS } from '../../src/names/observe-delegation.ts';
 import type { RdapAnswer } from '../../src/registry/rdap/client.ts';
-import { clientFor, serveName, startDns } from '../registry/dns/sandbox-dns.ts';
+import { createTestDnsClient, serveName, startDns } from '../registry/dns/sandbox-dns.ts';
 
 const HOSTS = ['ns1.host.example', 'ns2.host.example'];
 const NOW = new Date('2026-11-22T00:00:00Z');
 const never = new AbortController().signal;
-const server = { server: 'rdap.example', secure: true };
+const server = { server: 'rdap.example', isSecure: true };
 const endingOn = (date: string): RdapAnswer => ({
   ...{ kind: 'answered', ...server },
   body: {
@@ -27,7 +27,7 @@ async function arrange(
   await serveName(dns, 'cafe.rest', ['@ A 198.51.100.7']);
   const queried: string[] = [];
   const observe = createDelegationObserver(
-    clientFor(dns, { timeoutMs: 200 }),
+    createTestDnsClient(dns, { timeoutMs: 200 }),
     {
       fetchRecord: async (domain) => {
         queried.push(domain);

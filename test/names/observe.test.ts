@@ -8,7 +8,7 @@ import { createDnsObserver } from '../../src/names/observe.ts';
 import { createAddressFilter, isSandbox } from '../../src/names/reachability.ts';
 import { readCertificate } from '../../src/registry/certificate.ts';
 import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
-import { clientFor, serveName, startDns } from '../registry/dns/sandbox-dns.ts';
+import { createTestDnsClient, serveName, startDns } from '../registry/dns/sandbox-dns.ts';
 
 const AT = new Date('2026-11-22T00:00:00Z');
 const LINES = [
@@ -28,7 +28,7 @@ async function arrange(lines: readonly string[] = LINES) {
   await serveName(dns, 'cafe.rest', lines);
   const asked: (readonly string[])[] = [];
   let now = AT;
-  const client = clientFor(dns, { timeoutMs: 300 });
+  const client = createTestDnsClient(dns, { timeoutMs: 300 });
   const observer = createDnsObserver(
     client,
     createParentZones(client, () => now),
@@ -191,7 +191,7 @@ describe('a DNS lookup', () => {
     const { dns, facts } = await arrange(['@ A 198.51.100.7']);
     dns.faults.set({ kind: 'no_dnssec' });
     await facts();
-    dns.forgetQuestions();
+    dns.clearQuestions();
     await facts();
     const queries = dns.questions.map(({ server, name, type }) => `${server} ${name} ${type}`);
     expect(queries.filter((question) => !question.startsWith('resolver'))).toEqual([

@@ -21,11 +21,11 @@ import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
 import { newOrder } from '../orders/sample.ts';
-import { clientFor, startDns } from '../registry/dns/sandbox-dns.ts';
+import { createTestDnsClient, startDns } from '../registry/dns/sandbox-dns.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { namesContextWith } from '../support/names-context.ts';
-import { arrangedList } from '../support/unprotected.ts';
+import { createTestWatchList } from '../support/unprotected.ts';
 import { startWhois } from '../support/whois-server.ts';
 
 const HOUR_MS = 3_600_000;
@@ -57,11 +57,11 @@ beforeEach(async () => {
 });
 
 async function watch(...names: readonly string[]): Promise<void> {
-  const list = arrangedList(db);
+  const list = createTestWatchList(db);
   for (const name of names) await list.add(createWatchedDomain(name, 'U0ALICE', now()));
 }
 
-const unchanged = (after: NameRecord) => ({ after, observations: [], incident: undefined });
+const unchanged = (updatedRecord: NameRecord) => ({ updatedRecord, observations: [], incident: undefined });
 
 describe('the names to look up', () => {
   test('are those on the watch list', async () => {
@@ -111,7 +111,7 @@ describe('the names to look up', () => {
     const seenNow = { value: ['10 mail.cafe.rest'], firstSeen: now(), lastSeen: now() };
     const mx = { current: seenNow, candidate: undefined, past: [], unseen: undefined };
     await store.save(bar, unchanged({ ...bar, history: { mx } }));
-    expect(await store.findMentions('cafe.rest')).toMatchObject([
+    expect(await store.findPossibleDependents('cafe.rest')).toMatchObject([
       { name: 'bar.rest', mailServers: ['mail.cafe.rest'] },
     ]);
   });
@@ -134,7 +134,7 @@ test('a new expiry clears decisions about the old one, so that the owner is aske
     lapseRequestedBy: null,
   });
   const reminders = createReminderStore(db, 'T0TEAM');
-  expect(await reminders.listUnasked('2030-01-01', now(), new Date(at.getTime() + 1))).toMatchObject([
+  expect(await reminders.listUnaskedNames('2030-01-01', now(), new Date(at.getTime() + 1))).toMatchObject([
     { name: 'cafe.rest', lapse: undefined },
   ]);
 });
@@ -175,7 +175,7 @@ describe('redirects that orders have set', () => {
     expect(await createOrderStore(db, BOT_SIGNER).create({ order, log: [] })).toBeUndefined();
   }
   const findSources = async (name: string) =>
-    findDependents(name, await store.findMentions(name)).redirects.names;
+    findDependents(name, await store.findPossibleDependents(name)).redirects.names;
 
   test('lead to the target of the latest live order of each source', async () => {
     const demo = { account: { ...newOrder([]).account, context: 1 } };
@@ -194,7 +194,7 @@ describe('redirects that orders have set', () => {
     expect(await findSources('xn--caf-dma.rest')).toEqual(['accent.rest']);
     await redirect(11, 'pub.rest', 'https://cafe.rest', { isPrivate: true });
     await redirect(12, 'secret.rest', 'https://cafe.rest', { isPrivate: true });
-    const { redirects } = findDependents('cafe.rest', await store.findMentions('cafe.rest'));
+    const { redirects } = findDependents('cafe.rest', await store.findPossibleDependents('cafe.rest'));
     expect(redirects.privateCount).toBe(1);
     expect(redirects.names).toEqual(['deli.rest', 'pub.rest', 'safe.rest', 'www.bar.rest']);
   });
@@ -244,7 +244,7 @@ async function arrange(
 ) {
   const service = await startSandboxService({ now: () => nowMs });
   const dns = await startDns();
-  const client = clientFor(dns, { timeoutMs: 500 });
+  const client = createTestDnsClient(dns, { timeoutMs: 500 });
   const scene: StoryContext = { service, dns, name: NAME };
   await setUpStory(scene);
   service.registry.show(NAME, { expires: nowMs + (options.endsInDays ?? 300) * DAY_MS });
@@ -361,8 +361,10 @@ describe('a lookup', () => {
     await lookUpWith({ ...NO_FAULTS, ...neverSeen, silent_nameservers: hosts });
     nowMs += DAY_MS;
     await lookUpWith({ ...NO_FAULTS, ...neverSeen, silent_nameservers: hosts });
-    expect(await store.listNewFaults(before, new Date(START + DAY_MS)), 'after one lookup').toEqual([]);
-    expect(await store.listNewFaults(new Date(START + DAY_MS), now())).toEqual([
+    expect(await store.listNewlyFaultyNames(before, new Date(START + DAY_MS)), 'after one lookup').toEqual(
+      [],
+    );
+    expect(await store.listNewlyFaultyNames(new Date(START + DAY_MS), now())).toEqual([
       { name: NAME, faults: ['lame'] },
     ]);
     await t.close();

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { createFact, type Facts } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { checkConfirmation, findProofOrHint, type LostAnswer } from '../../src/names/order-evidence.ts';
+import {
+  checkConfirmation,
+  findProofOrHint,
+  type UnansweredRequest,
+} from '../../src/names/order-evidence.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
 import type { NameOrder } from '../../src/names/unexplained-changes.ts';
 import { createRegistryLookup, registrationUntil } from '../support/registry-lookup.ts';
@@ -20,7 +24,7 @@ const record = registrationUntil(hours(200 * 24), {
   nameServers: OLD,
 });
 
-type ProofInput = LostAnswer & { readonly record: Registration };
+type ProofInput = UnansweredRequest & { readonly record: Registration };
 
 function findProof({ record: shown, ...lost }: ProofInput) {
   const evidence = findProofOrHint(lost, createRegistryLookup('cafe.rest', SENT, shown));

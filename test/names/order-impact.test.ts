@@ -8,7 +8,7 @@ import type { OrderImpact } from '../../src/names/ports.ts';
 import { createDnsClient } from '../../src/registry/dns/client.ts';
 import { newGate } from '../orders/rig.ts';
 import { newOrder } from '../orders/sample.ts';
-import { namesContextWith, recordWith } from '../support/names-context.ts';
+import { namesContextWith, newNameRecord } from '../support/names-context.ts';
 
 /* Whether the impact on a name is known at an approval. */
 
@@ -24,13 +24,13 @@ function impactsWith(watched?: NameHistory) {
   const state = { now: Date.now(), facts: NOTHING, lookups: 0, until: Promise.resolve() };
   const now = () => new Date(state.now);
   // An auth code changes no nameservers, so none are queried.
-  const dns = createDnsClient({ servers: [], mayConnect: () => false });
+  const dns = createDnsClient({ resolvers: [], mayConnect: () => false });
   const impacts = createImpactService(
     namesContextWith({
       records: {
         findMany: async () => [],
-        findMentions: async () => [],
-        find: async (name) => watched && recordWith(name, watched, now()),
+        findPossibleDependents: async () => [],
+        find: async (name) => watched && newNameRecord(name, watched, now()),
       },
       impacts: {
         findImpact: async (orderId) => saved.get(orderId),

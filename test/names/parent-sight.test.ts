@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ABSENT, createFact, createUnknownFact, type Facts } from '../../src/names/facts.ts';
 import { mergeMajority } from '../../src/names/history.ts';
 import {
-  findMajority,
+  findMajorityFacts,
   hasNewDelegation,
   isNewSighting,
   toDelegationFacts,
@@ -21,7 +21,7 @@ const SILENT: Facts = { parent_nameservers: createUnknownFact('timeout'), ds: cr
 describe('the answer of a parent zone’s server', () => {
   test('is the same in any order and case', () => {
     const ds = { keyTag: 1, algorithm: 13, digestType: 2, digest: 'AB' };
-    const one = toDelegationFacts({ kind: 'delegated', nameServers: [...OURS].reverse(), ds: [ds] });
+    const one = toDelegationFacts({ kind: 'delegated', nameservers: [...OURS].reverse(), ds: [ds] });
     expect(one).toEqual(reply(OURS, ['1 13 2 ab']));
   });
 
@@ -31,7 +31,7 @@ describe('the answer of a parent zone’s server', () => {
       parent_nameservers: createUnknownFact('refused'),
       ds: createUnknownFact('refused'),
     });
-    expect(toDelegationFacts({ kind: 'delegated', nameServers: OURS, ds: undefined }).ds).toEqual(
+    expect(toDelegationFacts({ kind: 'delegated', nameservers: OURS, ds: undefined }).ds).toEqual(
       createUnknownFact('not_published'),
     );
   });
@@ -71,9 +71,9 @@ describe('a new sighting', () => {
 
 describe('the servers of a zone', () => {
   test('count by the majority of those that respond', () => {
-    expect(findMajority([reply(THIEF), reply(THIEF), reply(OURS)])).toEqual(reply(THIEF));
-    expect(findMajority([reply(THIEF), reply(THIEF), SILENT])).toEqual(reply(THIEF));
-    expect(findMajority([reply(THIEF)]), 'a zone with one server').toEqual(reply(THIEF));
+    expect(findMajorityFacts([reply(THIEF), reply(THIEF), reply(OURS)])).toEqual(reply(THIEF));
+    expect(findMajorityFacts([reply(THIEF), reply(THIEF), SILENT])).toEqual(reply(THIEF));
+    expect(findMajorityFacts([reply(THIEF)]), 'a zone with one server').toEqual(reply(THIEF));
   });
 
   test.each([
@@ -82,6 +82,6 @@ describe('the servers of a zone', () => {
     ['one answers and the others are silent', [reply(THIEF), SILENT, SILENT], createUnknownFact('timeout')],
     ['none answers', [SILENT, SILENT], createUnknownFact('timeout')],
   ] as const)('change nothing if %s', (_case, answers, nameservers) => {
-    expect(findMajority(answers).parent_nameservers).toEqual(nameservers);
+    expect(findMajorityFacts(answers).parent_nameservers).toEqual(nameservers);
   });
 });

@@ -6,8 +6,8 @@ import { NO_FAULTS } from '../../src/names/observe-delegation.ts';
 import {
   type AssessedName,
   assessName,
-  assessPosture,
   countFindingChanges,
+  createPosture,
   type FindingCode,
   LOOKUP_PARTS,
   type Posture,
@@ -43,7 +43,7 @@ const signedUntil = (days: number, ...kind: string[]): Facts => ({
 });
 
 const assess = (history: NameHistory, moment: Date, former?: Posture) =>
-  assessPosture({ name: 'cafe.rest', history, at: moment, certificateDays: [14, 7] }, former);
+  createPosture({ name: 'cafe.rest', history, at: moment, certificateDays: [14, 7] }, former);
 
 function historyOf(...looks: readonly (readonly [days: number, facts: Facts])[]): NameHistory {
   return looks.reduce<NameHistory>(

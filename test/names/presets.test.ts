@@ -24,7 +24,7 @@ test.each<[name: string, PresetKind, fields: Readonly<Record<string, string>>, i
   ['a', 'contacts', { ownerc: '1', techc: '01' }, { techc: 'not_an_id' }],
   ['a', 'nameservers', {}, { nameServers: 'all_fields_empty' }],
   ['a', 'nameservers', { nameServers: hosts(14) }, { nameServers: 'too_many' }],
-  ['a', 'nameservers', { nameServers: 'ns1' }, { nameServers: { host: expect.anything() } }],
+  ['a', 'nameservers', { nameServers: 'ns1' }, { nameServers: { hostIssue: expect.anything() } }],
 ])('an invalid preset has issues: %j, %s, %j', (name, kind, fields, issues) => {
   expect(parsePreset({ name, kind, fields })).toEqual({ ok: false, issues });
 });

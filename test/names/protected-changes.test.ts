@@ -5,7 +5,7 @@ import type { NameDetails, ReminderDecision } from '../../src/names/portfolio.ts
 import { createProtectedChanges } from '../../src/names/protected-changes.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import { hoursLater, newOrder, START } from '../orders/sample.ts';
-import { rule } from '../policy/sample.ts';
+import { newPolicyRule } from '../policy/sample.ts';
 import { contextWith } from '../support/context.ts';
 import { namesContextWith } from '../support/names-context.ts';
 import { newTeamSettings } from '../support/settings.ts';
@@ -43,7 +43,13 @@ function arrange({ rules = [], details = {}, parentTags = [], ...has }: World = 
   const context = contextWith({
     ...{ now, loadSettings: async () => settings },
     policy: {
-      current: async () => ({ version: 1, rules, isCharterMissing: false, tags, charterProblem: undefined }),
+      loadCurrentPolicy: async () => ({
+        version: 1,
+        rules,
+        isCharterMissing: false,
+        tags,
+        charterProblem: undefined,
+      }),
     },
     store: {
       list: async ({ name }) => (name === NAME && has.hasOrder === true ? [newOrder([NAME])] : []),
@@ -75,7 +81,7 @@ function arrange({ rules = [], details = {}, parentTags = [], ...has }: World = 
   });
   return { changes: createProtectedChanges(context), written, proposed, found };
 }
-const BRAND = rule({ name: 'brand', names: ['tag:brand'], approvers: ['U0LEGAL'] });
+const BRAND = newPolicyRule({ name: 'brand', names: ['tag:brand'], approvers: ['U0LEGAL'] });
 
 test.each<[string, string, World, kind: string]>([
   ['a name', NAME, {}, 'unwatched'],
@@ -98,7 +104,7 @@ test('a proposal expires like an approval', async () => {
 
 test('a change of a subdomain’s tags takes its parents’ tags into account', async () => {
   const SUBDOMAIN = 'www.cafe.rest';
-  const free = rule({ name: 'free', names: ['tag:free'], decision: 'free', approvers: [] });
+  const free = newPolicyRule({ name: 'free', names: ['tag:free'], decision: 'free', approvers: [] });
   const change = async (parentTags: readonly string[]) => {
     const { changes } = arrange({ rules: [free], parentTags });
     const names = [{ name: SUBDOMAIN, before: DETAILS, after: { ...DETAILS, tags: ['free'] } }];

@@ -7,16 +7,21 @@ import { formatTable, type MonthSizes, playMonth } from './real-month.ts';
  */
 
 const SMALL: MonthSizes = {
-  ...{ days: 11, guarded: 14, others: 20, realGuarded: 8, realOthers: 10 },
-  ...{ flaps: 1, stepMinutes: 240 },
+  ...{ days: 11, guardedCount: 14, otherCount: 20, guardedChanges: 8, otherChanges: 10 },
+  ...{ flapsPerKind: 1, stepMinutes: 240 },
 };
 
 function sizesOf(text: string | undefined): MonthSizes {
   if (text === undefined) return SMALL;
-  const [guarded = 0, others = 0, realGuarded = 0, realOthers = 0, flaps = 0, stepMinutes = 1] = text
-    .split(',')
-    .map(Number);
-  return { days: 30, guarded, others, realGuarded, realOthers, flaps, stepMinutes };
+  const [
+    guardedCount = 0,
+    otherCount = 0,
+    guardedChanges = 0,
+    otherChanges = 0,
+    flapsPerKind = 0,
+    stepMinutes = 1,
+  ] = text.split(',').map(Number);
+  return { days: 30, guardedCount, otherCount, guardedChanges, otherChanges, flapsPerKind, stepMinutes };
 }
 
 const HOUR_MS = 3_600_000;
@@ -42,11 +47,11 @@ test('a month of flaps and outages raises every incident in time, and no false o
     process.stderr.write(
       `${table}\nfalse: ${result.falseAlarms.length}; ${result.questions} questions, ${result.registryRequests} requests\n`,
     );
-  const late = result.real.filter(
+  const late = result.changes.filter(
     ({ isGuarded, kind, changedAt, foundAt }) =>
       foundAt === undefined || foundAt - changedAt > maxDelay(isGuarded, kind, sizes.stepMinutes * 60_000),
   );
   expect(result.falseAlarms, table).toEqual([]);
   expect(late, table).toEqual([]);
-  expect(result.real).toHaveLength(sizes.realGuarded + sizes.realOthers);
+  expect(result.changes).toHaveLength(sizes.guardedChanges + sizes.otherChanges);
 }, 36_000_000);

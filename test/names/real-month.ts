@@ -19,25 +19,25 @@ import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { newOrder } from '../orders/sample.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { proposalsOf } from '../support/proposals.ts';
-import { seeded } from '../support/seeded.ts';
-import { arrangedList } from '../support/unprotected.ts';
+import { newProposalStore } from '../support/proposals.ts';
+import { seededRandom } from '../support/seeded.ts';
+import { createTestWatchList } from '../support/unprotected.ts';
 
 /*
  * Plays a month of watched names with real parts: PostgreSQL, DNS sockets with three servers per registry,
- * and a registry over HTTP. Only the clock is fake. Names are hijacked among flaps and outages of every kind.
+ * and a registry over HTTP. Only the clock is fake. Names are hijacked amid flaps and outages of every kind.
  */
 
 export interface MonthSizes {
   readonly days: number;
-  readonly guarded: number;
-  readonly others: number;
+  readonly guardedCount: number;
+  readonly otherCount: number;
   /** The number of real changes. */
-  readonly realGuarded: number;
-  readonly realOthers: number;
+  readonly guardedChanges: number;
+  readonly otherChanges: number;
   /** The number of harmless events of each kind. */
-  readonly flaps: number;
-  /** Between two rounds while nothing happens. Around every event there is a round each minute. */
+  readonly flapsPerKind: number;
+  /** Minutes between two rounds while nothing happens. Around each event, a round runs every minute. */
   readonly stepMinutes: number;
 }
 
@@ -52,7 +52,7 @@ export interface DetectedChange {
 }
 
 export interface MonthResult {
-  readonly real: readonly DetectedChange[];
+  readonly changes: readonly DetectedChange[];
   /** Incidents of unchanged names. */
   readonly falseAlarms: readonly Incident[];
   readonly questions: number;
@@ -62,15 +62,15 @@ export interface MonthResult {
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
 /** Leaves time to detect changes of names with weekly lookups. */
-const LAST_DAYS = 8;
+const DETECTION_DAYS = 8;
 const START = Date.UTC(2026, 10, 1);
-const OURS = ['ns1.host.example', 'ns2.host.example'];
-const THIEF = ['ns1.thief.example'];
-const LOCKS = ['client delete prohibited', 'client transfer prohibited'];
-const SERVERS = ['a.nic.rest', 'b.nic.rest', 'c.nic.rest'];
-/** How long a round runs every minute after an event. */
-const WATCHED_MINUTES = 6;
-const TEAM = 'T0TEAM';
+const OUR_NAMESERVERS = ['ns1.host.example', 'ns2.host.example'];
+const THIEF_NAMESERVERS = ['ns1.thief.example'];
+const LOCK_STATUSES = ['client delete prohibited', 'client transfer prohibited'];
+const REGISTRY_SERVERS = ['a.nic.rest', 'b.nic.rest', 'c.nic.rest'];
+/** How many minutes after an event a round runs every minute. */
+const MINUTES_AFTER_EVENT = 6;
+const TEAM_ID = 'T0TEAM';
 const CONCURRENT_LOOKUPS = 16;
 
 /** The registry's record of a name. */
@@ -79,11 +79,11 @@ interface RegistryRecord {
   statuses: readonly string[];
   owner: string | undefined;
   isGone: boolean;
-  /** Shown once instead of the registrar. */
+  /** The next response shows this registrar instead. */
   flap: string | undefined;
 }
 
-/** A registry over HTTP, and the file that points to it. */
+/** Starts a registry over HTTP, which also serves the bootstrap file that points to it. */
 async function startRegistry(now: () => number) {
   const records = new Map<string, RegistryRecord>();
   let requests = 0;
@@ -103,7 +103,7 @@ async function startRegistry(now: () => number) {
     const record = records.get(name);
     return record === undefined || record.isGone
       ? answer(404, {})
-      : answer(200, recordOf(name, record, now()));
+      : answer(200, buildRdapRecord(name, record, now()));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -121,8 +121,8 @@ async function startRegistry(now: () => number) {
   };
 }
 
-function recordOf(name: string, record: RegistryRecord, now: number) {
-  const card = (fn: string) => [
+function buildRdapRecord(name: string, record: RegistryRecord, now: number) {
+  const buildVcard = (fn: string) => [
     'vcard',
     [
       ['version', {}, 'text', '4.0'],
@@ -140,12 +140,12 @@ function recordOf(name: string, record: RegistryRecord, now: number) {
       { eventAction: 'expiration', eventDate: new Date(START + 400 * 86_400_000).toISOString() },
       { eventAction: 'last update of RDAP database', eventDate: new Date(now).toISOString() },
     ],
-    nameservers: OURS.map((host) => ({ objectClassName: 'nameserver', ldhName: host })),
+    nameservers: OUR_NAMESERVERS.map((host) => ({ objectClassName: 'nameserver', ldhName: host })),
     entities: [
-      { objectClassName: 'entity', roles: ['registrar'], vcardArray: card(registrar) },
+      { objectClassName: 'entity', roles: ['registrar'], vcardArray: buildVcard(registrar) },
       ...(record.owner === undefined
         ? []
-        : [{ objectClassName: 'entity', roles: ['registrant'], vcardArray: card(record.owner) }]),
+        : [{ objectClassName: 'entity', roles: ['registrant'], vcardArray: buildVcard(record.owner) }]),
     ],
     secureDNS: { delegationSigned: false },
   };
@@ -156,7 +156,7 @@ type Registry = Awaited<ReturnType<typeof startRegistry>>;
 interface World {
   readonly dns: SandboxDns;
   readonly registry: Registry;
-  readonly order: (name: string, nameServers: readonly string[], at: number) => Promise<unknown>;
+  readonly addNameserverOrder: (name: string, nameServers: readonly string[], at: number) => Promise<unknown>;
 }
 
 interface MonthEvent {
@@ -172,8 +172,8 @@ const changeRecord =
     if (record !== undefined) change(record);
   };
 const DELEGATION_CHANGES: Readonly<Record<string, Change>> = {
-  nameservers: ({ dns }, name) => dns.world.delegate(name, THIEF),
-  ds: ({ dns }, name) => dns.world.delegate(name, OURS, [`12345 13 2 ${'ab'.repeat(32)}`]),
+  nameservers: ({ dns }, name) => dns.world.delegate(name, THIEF_NAMESERVERS),
+  ds: ({ dns }, name) => dns.world.delegate(name, OUR_NAMESERVERS, [`12345 13 2 ${'ab'.repeat(32)}`]),
   delegation_gone: ({ dns }, name) => dns.world.undelegate(name),
 };
 const REGISTRY_CHANGES: Readonly<Record<string, Change>> = {
@@ -184,29 +184,29 @@ const REGISTRY_CHANGES: Readonly<Record<string, Change>> = {
     record.statuses = ['active'];
   }),
   hold: changeRecord((record) => {
-    record.statuses = ['server hold', ...LOCKS];
+    record.statuses = ['server hold', ...LOCK_STATUSES];
   }),
   pending_transfer: changeRecord((record) => {
-    record.statuses = ['pending transfer', ...LOCKS];
+    record.statuses = ['pending transfer', ...LOCK_STATUSES];
   }),
   owner: changeRecord((record) => {
     record.owner = 'Mallory';
   }),
 };
 const HEALTH_CHANGES: Readonly<Record<string, Change>> = {
-  all_lame: ({ dns }, name) => dns.world.drop(name, OURS),
+  all_lame: ({ dns }, name) => dns.world.drop(name, OUR_NAMESERVERS),
   nameserver_registrable: ({ registry }, name) => {
-    const record = registry.records.get(providerOf(name));
+    const record = registry.records.get(getProvider(name));
     if (record !== undefined) record.isGone = true;
   },
 };
 const GUARDED_CHANGES = { ...DELEGATION_CHANGES, ...REGISTRY_CHANGES };
 const OTHER_CHANGES = { ...DELEGATION_CHANGES, ...REGISTRY_CHANGES, ...HEALTH_CHANGES };
 
-/** A nameserver's domain that only one name depends on. */
-const providerOf = (name: string) => `provider-of-${name.replaceAll('.', '-')}.example`;
+/** The domain of a nameserver that only this name uses. */
+const getProvider = (name: string) => `provider-of-${name.replaceAll('.', '-')}.example`;
 
-/** Harmless events, which last for some minutes and are no incidents. */
+/** Harmless events, which last for some minutes and mustn't open incidents. */
 const FLAPS: Readonly<
   Record<
     string,
@@ -219,7 +219,7 @@ const FLAPS: Readonly<
 > = {
   'one server is poisoned': {
     minutes: 5,
-    begin: ({ dns }, name) => dns.world.delegateAt('a.nic.rest', name, THIEF),
+    begin: ({ dns }, name) => dns.world.delegateAt('a.nic.rest', name, THIEF_NAMESERVERS),
     end: ({ dns }) => dns.world.clearDeviations(),
   },
   'one server has lost the name': {
@@ -229,26 +229,26 @@ const FLAPS: Readonly<
   },
   'all servers flap for less than a minute': {
     minutes: 1,
-    begin: ({ dns }, name) => dns.world.delegate(name, THIEF),
-    end: ({ dns }, name) => dns.world.delegate(name, OURS),
+    begin: ({ dns }, name) => dns.world.delegate(name, THIEF_NAMESERVERS),
+    end: ({ dns }, name) => dns.world.delegate(name, OUR_NAMESERVERS),
   },
   'the servers are in another order': {
     minutes: 1,
-    begin: ({ dns }, name) => dns.world.delegate(name, OURS.toReversed()),
+    begin: ({ dns }, name) => dns.world.delegate(name, OUR_NAMESERVERS.toReversed()),
   },
-  'one server refuses': fault('refused', 'c.nic.rest', 10),
-  'one server answers for another name': fault('wrong_question', 'a.nic.rest', 1),
-  'one server sends garbage': fault('garbage', 'b.nic.rest', 1),
-  'one server is silent': fault('silence', 'b.nic.rest', 1),
-  'one server asks for TCP': fault('truncate', 'c.nic.rest', 3),
+  'one server refuses': createServerFault('refused', 'c.nic.rest', 10),
+  'one server answers for another name': createServerFault('wrong_question', 'a.nic.rest', 1),
+  'one server sends garbage': createServerFault('garbage', 'b.nic.rest', 1),
+  'one server is silent': createServerFault('silence', 'b.nic.rest', 1),
+  'one server asks for TCP': createServerFault('truncate', 'c.nic.rest', 3),
   'all servers refuse': {
     minutes: 12,
     begin({ dns }) {
-      for (const server of SERVERS) dns.faults.set({ kind: 'refused', match: { server } });
+      for (const server of REGISTRY_SERVERS) dns.faults.set({ kind: 'refused', match: { server } });
     },
     end: ({ dns }) => dns.faults.clear(),
   },
-  'the resolver fails': fault('servfail', 'resolver', 40),
+  'the resolver fails': createServerFault('servfail', 'resolver', 40),
   'the registry is down for a day': {
     minutes: DAY_MINUTES,
     begin: ({ registry }) => registry.setDown(true),
@@ -271,14 +271,14 @@ const FLAPS: Readonly<
   },
   'an order moves the name': {
     minutes: 1,
-    begin: async ({ dns, order }, name, at) => {
-      await order(name, ['ns1.newhost.example', 'ns2.newhost.example'], at);
+    begin: async ({ dns, addNameserverOrder }, name, at) => {
+      await addNameserverOrder(name, ['ns1.newhost.example', 'ns2.newhost.example'], at);
       dns.world.delegate(name, ['ns1.newhost.example', 'ns2.newhost.example']);
     },
   },
 };
 
-function fault(
+function createServerFault(
   kind: 'refused' | 'wrong_question' | 'garbage' | 'silence' | 'truncate' | 'servfail',
   server: string,
   minutes: number,
@@ -290,126 +290,128 @@ function fault(
   };
 }
 
-/** Plays the month. @param progress is called after each day */
+/** Plays the month. @param onDay is called once a day */
 export async function playMonth(
   sizes: MonthSizes,
   seed: number,
-  progress: (day: number) => void = () => undefined,
+  onDay: (day: number) => void = () => undefined,
 ): Promise<MonthResult> {
-  const random = seeded(seed);
-  const upTo = (limit: number) => Math.floor(random() * limit);
+  const random = seededRandom(seed);
+  const pickBelow = (limit: number) => Math.floor(random() * limit);
   const clock = { ms: START };
   const now = () => new Date(clock.ms);
   const testDatabase = await createTestDatabase();
   const database = openDatabase({ url: testDatabase.url });
-  const dns = await startSandboxDns({ serversPerRegistry: SERVERS.length });
+  const dns = await startSandboxDns({ serversPerRegistry: REGISTRY_SERVERS.length });
   const registry = await startRegistry(() => clock.ms);
   const rdap = createRdapClient({ bootstrapUrl: registry.url, userAgent: 'test', now, spacingMs: 0 });
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
-  const incidents = createIncidentStore(database, TEAM);
+  const incidents = createIncidentStore(database, TEAM_ID);
   const orders = createOrderStore(database, BOT_SIGNER);
   const names = createNames(
     createNamesContext({
-      records: createNameRecordStore(database, TEAM),
-      impacts: createImpactStore(database, TEAM),
+      records: createNameRecordStore(database, TEAM_ID),
+      impacts: createImpactStore(database, TEAM_ID),
       incidents,
       pollNotifications: () => undefined,
-      certificateDays: [14],
+      certificateWarningDays: [14],
       orders,
-      portfolio: createPortfolioStore(database, TEAM),
+      portfolio: createPortfolioStore(database, TEAM_ID),
       rdap,
       ...createObservers(parseDnsServers(dns.resolver), now),
       leases: createLeaseStore(database),
-      proposals: proposalsOf(database, TEAM),
-      budgets: createBudgetStore(database, TEAM),
+      proposals: newProposalStore(database, TEAM_ID),
+      budgets: createBudgetStore(database, TEAM_ID),
       processId: 'month',
       now,
       log: createLog('silent'),
       signal: stop.signal,
     }),
   );
-  let orderIds = 0;
-  const order: World['order'] = (name, nameServers, at) => {
-    orderIds += 1;
-    const id = `order-${orderIds}`;
+  let orderCount = 0;
+  const addNameserverOrder: World['addNameserverOrder'] = (name, nameServers, at) => {
+    orderCount += 1;
+    const id = `order-${orderCount}`;
     const sentAt = new Date(at);
     const [item] = newOrder([name], { id }).items;
     if (item === undefined) throw new Error('missing item');
-    const moved = newOrder([name], {
+    const nameserverOrder = newOrder([name], {
       ...{ id, deliveryId: id, state: 'SUCCEEDED', task: 'nameservers', createdAt: sentAt },
       input: { name, nameServers },
       items: [{ ...item, state: 'SUCCEEDED', sentAt, answeredAt: sentAt, attempts: 1 }],
     });
-    return orders.create({ order: moved, log: [] });
+    return orders.create({ order: nameserverOrder, log: [] });
   };
-  const world: World = { dns, registry, order };
+  const world: World = { dns, registry, addNameserverOrder };
 
-  const guarded = Array.from({ length: sizes.guarded }, (_, n) => `guarded-${n}.rest`);
-  const others = Array.from({ length: sizes.others }, (_, n) => `other-${n}.rest`);
-  for (const host of [...OURS, ...THIEF, 'ns1.newhost.example', 'ns2.newhost.example'])
+  const guarded = Array.from({ length: sizes.guardedCount }, (_, n) => `guarded-${n}.rest`);
+  const others = Array.from({ length: sizes.otherCount }, (_, n) => `other-${n}.rest`);
+  for (const host of [...OUR_NAMESERVERS, ...THIEF_NAMESERVERS, 'ns1.newhost.example', 'ns2.newhost.example'])
     await dns.addNameserver(host);
   const newRecord = (): RegistryRecord => ({
     registrar: 'Our Registrar Ltd',
-    statuses: ['active', ...LOCKS],
+    statuses: ['active', ...LOCK_STATUSES],
     owner: 'Anna Example',
     isGone: false,
     flap: undefined,
   });
   for (const name of [...guarded, ...others]) {
-    dns.world.serve(name, [...OURS, 'ns1.newhost.example', 'ns2.newhost.example'], []);
-    dns.world.delegate(name, OURS);
+    dns.world.serve(name, [...OUR_NAMESERVERS, 'ns1.newhost.example', 'ns2.newhost.example'], []);
+    dns.world.delegate(name, OUR_NAMESERVERS);
     registry.records.set(name, newRecord());
   }
   for (const provider of ['host.example', 'thief.example', 'newhost.example'])
     registry.records.set(provider, newRecord());
-  const list = arrangedList(database);
+  const watchList = createTestWatchList(database);
   const watched = [...guarded, ...others].map((name) => ({ name }));
-  await list.importBatch(watched, 'U0ALICE', now());
+  await watchList.importBatch(watched, 'U0ALICE', now());
   await database.prisma.domain.updateMany({ where: { name: { in: guarded } }, data: { tags: ['guarded'] } });
 
   const events: MonthEvent[] = [];
-  const real = new Map<string, { isGuarded: boolean; kind: string; changedAt: number }>();
-  const plan = (name: string, isGuarded: boolean, kind: string, change: Change) => {
+  const madeChanges = new Map<string, { isGuarded: boolean; kind: string; changedAt: number }>();
+  const planChange = (name: string, isGuarded: boolean, kind: string, change: Change) => {
     if (kind === 'nameserver_registrable') {
-      dns.world.delegate(name, [...OURS, `ns1.${providerOf(name)}`]);
-      registry.records.set(providerOf(name), newRecord());
+      dns.world.delegate(name, [...OUR_NAMESERVERS, `ns1.${getProvider(name)}`]);
+      registry.records.set(getProvider(name), newRecord());
     }
-    const minute = DAY_MINUTES + upTo((sizes.days - 1 - LAST_DAYS) * DAY_MINUTES);
+    const minute = DAY_MINUTES + pickBelow((sizes.days - 1 - DETECTION_DAYS) * DAY_MINUTES);
     const run = (_: World, at: number) => {
-      real.set(name, { isGuarded, kind, changedAt: at });
+      madeChanges.set(name, { isGuarded, kind, changedAt: at });
       change(world, name);
     };
     events.push({ minute, run });
   };
-  const taken = { guarded: 0, others: 0 };
-  for (; taken.guarded < sizes.realGuarded; taken.guarded += 1) {
+  const usedNames = { guarded: 0, others: 0 };
+  for (; usedNames.guarded < sizes.guardedChanges; usedNames.guarded += 1) {
     const [kind, change] =
-      Object.entries(GUARDED_CHANGES)[taken.guarded % Object.keys(GUARDED_CHANGES).length] ?? [];
-    if (kind !== undefined && change !== undefined) plan(guarded[taken.guarded] ?? '', true, kind, change);
+      Object.entries(GUARDED_CHANGES)[usedNames.guarded % Object.keys(GUARDED_CHANGES).length] ?? [];
+    if (kind !== undefined && change !== undefined)
+      planChange(guarded[usedNames.guarded] ?? '', true, kind, change);
   }
-  for (; taken.others < sizes.realOthers; taken.others += 1) {
+  for (; usedNames.others < sizes.otherChanges; usedNames.others += 1) {
     const [kind, change] =
-      Object.entries(OTHER_CHANGES)[taken.others % Object.keys(OTHER_CHANGES).length] ?? [];
-    if (kind !== undefined && change !== undefined) plan(others[taken.others] ?? '', false, kind, change);
+      Object.entries(OTHER_CHANGES)[usedNames.others % Object.keys(OTHER_CHANGES).length] ?? [];
+    if (kind !== undefined && change !== undefined)
+      planChange(others[usedNames.others] ?? '', false, kind, change);
   }
   // Each flap affects a different name; outages affect all names.
-  for (let n = 0; n < sizes.flaps; n += 1) {
+  for (let n = 0; n < sizes.flapsPerKind; n += 1) {
     for (const { minutes, begin, end } of Object.values(FLAPS)) {
-      const all = taken.guarded < sizes.guarded ? guarded : others;
-      const name = all === guarded ? guarded[taken.guarded++] : others[taken.others++];
+      const pool = usedNames.guarded < sizes.guardedCount ? guarded : others;
+      const name = pool === guarded ? guarded[usedNames.guarded++] : others[usedNames.others++];
       if (name === undefined) throw new Error('more flaps than names');
-      const minute = 120 + upTo((sizes.days - 2) * DAY_MINUTES);
+      const minute = 120 + pickBelow((sizes.days - 2) * DAY_MINUTES);
       events.push({ minute, run: (_, at) => begin(world, name, at) });
       if (end !== undefined) events.push({ minute: minute + minutes, run: () => end(world, name) });
     }
   }
 
-  const byMinute = new Map<number, MonthEvent[]>();
+  const eventsByMinute = new Map<number, MonthEvent[]>();
   const minutesToRun = new Set<number>();
   for (const each of events) {
-    byMinute.set(each.minute, [...(byMinute.get(each.minute) ?? []), each]);
-    for (let n = -1; n <= WATCHED_MINUTES; n += 1) minutesToRun.add(each.minute + n);
+    eventsByMinute.set(each.minute, [...(eventsByMinute.get(each.minute) ?? []), each]);
+    for (let n = -1; n <= MINUTES_AFTER_EVENT; n += 1) minutesToRun.add(each.minute + n);
   }
   for (let minute = 0; minute < sizes.days * DAY_MINUTES; minute += sizes.stepMinutes)
     minutesToRun.add(minute);
@@ -420,28 +422,28 @@ export async function playMonth(
       .filter((each) => each < sizes.days * DAY_MINUTES)
       .sort((a, b) => a - b)) {
       clock.ms = START + minute * MINUTE_MS;
-      for (const event of byMinute.get(minute) ?? []) await event.run(world, clock.ms);
-      await runMinute(names, clock, sizes.guarded);
-      questions += dns.forgetQuestions();
-      if (minute % DAY_MINUTES === 0) progress(minute / DAY_MINUTES);
+      for (const event of eventsByMinute.get(minute) ?? []) await event.run(world, clock.ms);
+      await runMinute(names, clock, sizes.guardedCount);
+      questions += dns.clearQuestions();
+      if (minute % DAY_MINUTES === 0) onDay(minute / DAY_MINUTES);
     }
-    const all = await incidents.listAllOpen(10_000);
-    const ofChangedNames = (
-      await Promise.all([...real.keys()].map((name) => incidents.listForName(name, 10)))
+    const openIncidents = await incidents.listAllOpen(10_000);
+    const changedNamesIncidents = (
+      await Promise.all([...madeChanges.keys()].map((name) => incidents.listForName(name, 10)))
     ).flat();
     return {
-      real: [...real].map(([name, happened]) => ({
+      changes: [...madeChanges].map(([name, change]) => ({
         name,
-        ...happened,
-        foundAt: ofChangedNames
-          .filter((incident) => incident.name === name && incident.openedAt.getTime() >= happened.changedAt)
+        ...change,
+        foundAt: changedNamesIncidents
+          .filter((incident) => incident.name === name && incident.openedAt.getTime() >= change.changedAt)
           .map(({ openedAt }) => openedAt.getTime())
           .sort((a, b) => a - b)[0],
       })),
       falseAlarms: [
-        ...all.filter(({ name }) => !real.has(name)),
-        ...ofChangedNames.filter(
-          ({ name, openedAt }) => openedAt.getTime() < (real.get(name)?.changedAt ?? 0),
+        ...openIncidents.filter(({ name }) => !madeChanges.has(name)),
+        ...changedNamesIncidents.filter(
+          ({ name, openedAt }) => openedAt.getTime() < (madeChanges.get(name)?.changedAt ?? 0),
         ),
       ],
       questions,
@@ -457,9 +459,9 @@ export async function playMonth(
   }
 }
 
-/** Runs one minute: guarded lookups every second, then all due lookups. */
-async function runMinute(names: Names, clock: { ms: number }, guarded: number): Promise<void> {
-  const seconds = Math.min(58, 4 + Math.ceil(guarded / 15));
+/** Looks up guarded names once a second, and then all names that are due. */
+async function runMinute(names: Names, clock: { ms: number }, guardedCount: number): Promise<void> {
+  const seconds = Math.min(58, 4 + Math.ceil(guardedCount / 15));
   for (let second = 0; second < seconds; second += 1) {
     clock.ms += 1_000;
     await names.lookUpGuarded();
@@ -471,18 +473,18 @@ async function runMinute(names: Names, clock: { ms: number }, guarded: number): 
   }
 }
 
-/** Formats a Markdown table: the changes of each kind, how many were detected, and how long it took. */
-export function formatTable({ real }: MonthResult): string {
+/** Formats a Markdown table: the changes of each kind, how many were found, and how long that took. */
+export function formatTable({ changes }: MonthResult): string {
   const groups = groupBy(
-    real.toSorted((a, b) => Number(b.isGuarded) - Number(a.isGuarded)),
+    changes.toSorted((a, b) => Number(b.isGuarded) - Number(a.isGuarded)),
     ({ isGuarded, kind }) => `${isGuarded ? 'guarded' : 'other'} | \`${kind}\``,
   );
   const rows = [...groups].map(([group, all]) => {
     const delays = all
       .flatMap(({ changedAt, foundAt }) => (foundAt === undefined ? [] : foundAt - changedAt))
       .sort((a, b) => a - b);
-    const at = (index: number) => formatDuration(delays[index]);
-    return `| ${group} | ${all.length} | ${delays.length} | ${at(Math.floor(delays.length / 2))} | ${at(delays.length - 1)} |`;
+    const formatDelay = (index: number) => formatDuration(delays[index]);
+    return `| ${group} | ${all.length} | ${delays.length} | ${formatDelay(Math.floor(delays.length / 2))} | ${formatDelay(delays.length - 1)} |`;
   });
   return [
     '| name | change | there were | found | median | longest |',

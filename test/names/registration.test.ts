@@ -39,7 +39,7 @@ const full = {
 const AT = new Date('2026-11-22T00:00:00Z');
 
 function resultOf(body: unknown, name: string): RegistryLookup['result'] {
-  const answer = { kind: 'answered', body, server: 'rdap.example', secure: true } as const;
+  const answer = { kind: 'answered', body, server: 'rdap.example', isSecure: true } as const;
   return parseRegistryAnswer(answer, name, AT).result;
 }
 

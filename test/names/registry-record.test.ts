@@ -47,7 +47,7 @@ const RECORD = {
 };
 
 function factsOf(body: unknown, delegation?: Fact) {
-  const origin = { server: 'rdap.example', secure: true };
+  const origin = { server: 'rdap.example', isSecure: true };
   const answer =
     body === undefined
       ? ({ kind: 'not_found', ...origin } as const)

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { isSameValue } from '../../src/names/facts.ts';
 import { parseRegistryAnswer } from '../../src/names/registry-record.ts';
 import {
-  findRegistryLocks,
   isLock,
   isStillLocked,
   isTransferLock,
+  listRegistryLockedOperations,
   normalizeStatus,
 } from '../../src/registry/rdap/status.ts';
 import { REGISTRY_SHAPES } from '../support/registry-shapes.ts';
@@ -13,19 +13,19 @@ import { REGISTRY_SHAPES } from '../support/registry-shapes.ts';
 const AT = new Date('2026-11-22T00:00:00Z');
 
 describe('parsing the record of a registry', () => {
-  test.each(REGISTRY_SHAPES)('$registry', ({ record, reads }) => {
+  test.each(REGISTRY_SHAPES)('$registry', ({ record, expectedFacts }) => {
     const body: unknown = JSON.parse(JSON.stringify(record));
-    const answer = { kind: 'answered', body, server: 'rdap.example', secure: true } as const;
+    const answer = { kind: 'answered', body, server: 'rdap.example', isSecure: true } as const;
     const { facts, result } = parseRegistryAnswer(answer, 'cafe.rest', AT);
     expect(result.kind, 'an unreadable fact keeps the record').toBe('registered');
     const read = Object.fromEntries(
-      Object.keys(reads).map((name) => {
+      Object.keys(expectedFacts).map((name) => {
         const fact = Object.entries(facts).find(([each]) => each === name)?.[1];
         if (fact?.state === 'unseen') return [name, fact.text];
         return [name, fact?.state === 'seen' ? fact.value : []];
       }),
     );
-    expect(read).toEqual(reads);
+    expect(read).toEqual(expectedFacts);
   });
 });
 
@@ -63,7 +63,9 @@ describe('a lock', () => {
   test('of the registry is told apart from one of the registrar', () => {
     const statuses = ['serverDeleteProhibited', 'clientTransferProhibited', 'server update prohibited'];
     expect(
-      findRegistryLocks([...statuses, 'server hold', 'server renew prohibited'].map(normalizeStatus)),
+      listRegistryLockedOperations(
+        [...statuses, 'server hold', 'server renew prohibited'].map(normalizeStatus),
+      ),
     ).toEqual(['delete', 'update']);
   });
 

@@ -13,7 +13,7 @@ import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { namesContextWith } from '../support/names-context.ts';
 import fc from '../support/properties.ts';
-import { arrangedList } from '../support/unprotected.ts';
+import { createTestWatchList } from '../support/unprotected.ts';
 
 /*
  * Runs random histories through the database with two concurrent processes. As in the pure functions, each
@@ -48,7 +48,7 @@ async function arrange() {
   const now = () => new Date(nowMs);
   const store = createNameRecordStore(db, 'T0TEAM');
   const incidents = createIncidentStore(db, 'T0TEAM');
-  await arrangedList(db).add(createWatchedDomain(name, 'U0ALICE', now()));
+  await createTestWatchList(db).add(createWatchedDomain(name, 'U0ALICE', now()));
   const pure: {
     history: NameHistory;
     knownChanges: readonly KnownChange[];
@@ -103,8 +103,8 @@ async function arrange() {
       const done = explainChanges({ changes, history, orders, knownChanges: pure.knownChanges });
       pure.history = history;
       pure.knownChanges = done.knownChanges;
-      const { unexplained } = done;
-      const update = updateIncidents(pure.incidents, { name, unexplained, history, at: now() });
+      const { unexplainedChanges } = done;
+      const update = updateIncidents(pure.incidents, { name, unexplainedChanges, history, at: now() });
       if (update !== undefined)
         pure.incidents = [
           update.after,

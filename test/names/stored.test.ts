@@ -90,18 +90,22 @@ describe('an impact', () => {
         fc.array(fc.tuple(fc.constantFrom<FactName>(...FACT_NAMES), fact)),
         fc.constantFrom({ nameservers: some, mail: some, redirects: some }, undefined),
         fc.option(fc.array(check, { maxLength: 3 }), { nil: undefined }),
-        (task, facts, dependents, checks) => {
+        (task, facts, dependents, nameserverChecks) => {
           const impact = assessImpact({
             task,
             seenAt: new Date(0),
             facts: Object.fromEntries(facts),
             earlierFacts: {},
             dependents,
-            checks,
+            nameserverChecks,
           });
           const read = storedImpactSchema.parse(roundTrip(impact));
           expect(read).toEqual(impact);
-          expect(compareImpacts(impact, read)).toEqual({ appeared: [], disappeared: [], changed: [] });
+          expect(compareImpacts(impact, read)).toEqual({
+            addedItems: [],
+            removedItems: [],
+            changedItems: [],
+          });
         },
       ),
     );

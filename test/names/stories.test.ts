@@ -22,7 +22,7 @@ import {
   type NameOrder,
 } from '../../src/names/unexplained-changes.ts';
 import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
-import { clientFor, startDns } from '../registry/dns/sandbox-dns.ts';
+import { createTestDnsClient, startDns } from '../registry/dns/sandbox-dns.ts';
 
 const DAY = 86_400_000;
 const START = Date.UTC(2026, 10, 22);
@@ -41,7 +41,7 @@ async function arrange(orders: readonly NameOrder[] = []) {
   const service = await startSandboxService({ now: () => now });
   closing.push(() => service.close());
   const dns = await startDns();
-  const client = clientFor(dns, { timeoutMs: 500 });
+  const client = createTestDnsClient(dns, { timeoutMs: 500 });
   const observer = createDnsObserver(
     client,
     createParentZones(client, () => new Date(now)),
@@ -60,7 +60,7 @@ async function arrange(orders: readonly NameOrder[] = []) {
     const url = new URL(`domain/${NAME}`, service.rdapBootstrapUrl);
     const { statusCode, body } = await request(url);
     const record: unknown = await body.json();
-    const origin = { server: 'rdap.example', secure: true };
+    const origin = { server: 'rdap.example', isSecure: true };
     const answer =
       statusCode === 404
         ? ({ kind: 'not_found', ...origin } as const)
@@ -72,7 +72,7 @@ async function arrange(orders: readonly NameOrder[] = []) {
     const found = explainChanges({ changes, history: both.history, orders, knownChanges });
     history = both.history;
     knownChanges = found.knownChanges;
-    raised.push(...found.unexplained.map(({ change }) => change.kind));
+    raised.push(...found.unexplainedChanges.map(({ change }) => change.kind));
     for (const { kind, orderId } of knownChanges) {
       if (orderId !== undefined) explained.add(`${kind} ${orderId}`);
     }
@@ -120,7 +120,7 @@ describe('a failed nameserver change', () => {
   test('is predicted by querying the new nameservers', async () => {
     const { client, facts, play } = await arrange();
     await play([], 1);
-    const checks = await checkNameservers(
+    const nameserverChecks = await checkNameservers(
       client,
       { name: NAME, currentFacts: facts() },
       order.nameServers ?? [],
@@ -132,7 +132,7 @@ describe('a failed nameserver change', () => {
       facts: facts(),
       earlierFacts: {},
       dependents,
-      checks,
+      nameserverChecks,
     });
     expect(impact).toMatchObject({ isInUse: 'yes', areNewNameserversReady: 'no' });
     expect(impact.items).toMatchObject([

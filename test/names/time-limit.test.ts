@@ -3,13 +3,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { createTimeLimit } from '../../src/names/time-limit.ts';
+import { createTimeoutSignal } from '../../src/names/time-limit.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
 test('a limit aborts after its time, even if the garbage collector ran', async () => {
-  const limit = createTimeLimit(new AbortController().signal, 100);
+  const limit = createTimeoutSignal(new AbortController().signal, 100);
   const aborted = once(limit, 'abort');
   for (let turns = 0; turns < 3; turns += 1) {
     collectGarbage();
@@ -21,7 +21,7 @@ test('a limit aborts after its time, even if the garbage collector ran', async (
 
 test('a limit aborts when the process stops', () => {
   const stop = new AbortController();
-  const limit = createTimeLimit(stop.signal, 60_000);
+  const limit = createTimeoutSignal(stop.signal, 60_000);
   stop.abort();
   expect(limit.aborted).toBe(true);
 });

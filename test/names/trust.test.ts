@@ -8,9 +8,9 @@ import {
   findDistrustReason,
   hasUnknownTransfer,
   isAtForeignRegistrar,
-  updateTrust,
+  updateTrustedRecord,
 } from '../../src/names/trust.ts';
-import { formatDoubt } from '../../src/slack/names/doubt.view.ts';
+import { formatUnreliableDateReason } from '../../src/slack/names/doubt.view.ts';
 import { DAY_MS } from '../expiry/rig.ts';
 import { newOrder } from '../orders/sample.ts';
 
@@ -65,10 +65,10 @@ describe('a date that moves forward', () => {
     const stolen = record(20 + YEAR, change);
     const once = afterLookups(record(20), stolen);
     expect(once.expiry?.at).toEqual(inDays(20));
-    expect(once.doubt && formatDoubt(once.doubt)).toMatch(pattern);
+    expect(once.doubt && formatUnreliableDateReason(once.doubt)).toMatch(pattern);
     const again = applyLookup(applyLookup(once, 2, stolen), 3, stolen);
     expect(again.expiry?.at).toEqual(inDays(20));
-    expect(again.doubt && formatDoubt(again.doubt)).toMatch(pattern);
+    expect(again.doubt && formatUnreliableDateReason(again.doubt)).toMatch(pattern);
   });
 
   test('in a lookup after the registrar changed is no renewal either', () => {
@@ -112,7 +112,7 @@ describe('a date that moves forward', () => {
       { name: 'cafe.rest', sentAt: inDays(1), answeredAt: inDays(1) },
       afterLookups(record(20)),
       inDays(1),
-    )?.after;
+    )?.updatedDomain;
     if (requested === undefined) throw new Error('missing name');
     // The registry shows it days later.
     const waiting = applyLookup(requested, 2, record(20));
@@ -137,8 +137,8 @@ test('a requested transfer is expected once, for 60 days', () => {
   const late = new Date(inDays(60).getTime() + 1);
   expect(findDistrustReason(trusted, other, inDays(60))).toBeUndefined();
   expect(findDistrustReason(trusted, other, late)).toMatchObject({ code: 'registrar_changed' });
-  const expected = (seen: Parameters<typeof updateTrust>[1], now: Date) =>
-    updateTrust(trusted, seen, now).transferExpectedAt !== undefined;
+  const expected = (seen: Parameters<typeof updateTrustedRecord>[1], now: Date) =>
+    updateTrustedRecord(trusted, seen, now).transferExpectedAt !== undefined;
   expect([expected(ours, inDays(60)), expected(ours, late), expected(other, NOW)]).toEqual([
     true,
     false,
@@ -151,7 +151,7 @@ test('a requested transfer is expected once, for 60 days', () => {
     findDistrustReason(known, { ...ours, transferredAt: NOW }, NOW),
     'when it was trusted',
   ).toBeUndefined();
-  expect(updateTrust(known, { ...ours, transferredAt: NOW }, NOW).transferExpectedAt).toBeUndefined();
+  expect(updateTrustedRecord(known, { ...ours, transferredAt: NOW }, NOW).transferExpectedAt).toBeUndefined();
 });
 
 test('a name is at a foreign registrar if it is at none of the service’s registrars', () => {

@@ -92,7 +92,7 @@ class Watched {
     const found = explainChanges({ changes, history, orders: this.orders, knownChanges: this.knownChanges });
     this.history = history;
     this.knownChanges = found.knownChanges;
-    this.unexplained.push(...found.unexplained);
+    this.unexplained.push(...found.unexplainedChanges);
     for (const { kind, orderId, facts: shownBy, firstSeen } of found.knownChanges) {
       const id = `${kind} ${shownBy[0]} ${firstSeen.getTime()}`;
       if (orderId !== undefined && !this.seenBefore.has(id)) this.explained.push({ kind, orderId });
@@ -342,7 +342,7 @@ describe('exact limits', () => {
     ],
   )('%s belongs to the earlier change until the limit', (_what, former, source, after, days, history) => {
     const isRaised = (ms: number) =>
-      explain([change(source, after, ms)], [former], history).unexplained.length;
+      explain([change(source, after, ms)], [former], history).unexplainedChanges.length;
     expect([isRaised(days * DAY - 1), isRaised(days * DAY)]).toEqual([0, 1]);
   });
 
@@ -354,25 +354,27 @@ describe('exact limits', () => {
       change('parent_nameservers', ['b'], 1),
     ],
   ])('%s is another change', (_what, former, changed, history) => {
-    expect(explain([changed], [former], history).unexplained).toHaveLength(1);
+    expect(explain([changed], [former], history).unexplainedChanges).toHaveLength(1);
   });
 
   test('a registry may remove its own lock without an incident for 65 days', () => {
     const isRaised = (ms: number) =>
-      explain([change('statuses', [], ms, LOCKED)], [], YOUNG).unexplained.length;
+      explain([change('statuses', [], ms, LOCKED)], [], YOUNG).unexplainedChanges.length;
     expect([isRaised(65 * DAY - 1), isRaised(65 * DAY)]).toEqual([0, 1]);
   });
 
   test('a zone’s DS request counts for 14 days, but not within 14 days of an unexpected change', () => {
     const isRaised = (ms: number, former: KnownChange[], seenAt = ms) =>
       explain([change('ds', ['2 13 2 cd'], ms)], former, { requested_ds: fact(['2 13 2 cd'], seenAt) })
-        .unexplained.length;
+        .unexplainedChanges.length;
     expect([isRaised(14 * DAY - 1, [], 0), isRaised(14 * DAY, [], 0)]).toEqual([0, 1]);
     const moved = [known('nameservers', 'nameservers', ['b'])];
     expect([isRaised(14 * DAY - 1, moved), isRaised(14 * DAY, moved)]).toEqual([1, 0]);
     expect(isRaised(1, [known('owner', 'owner', ['b'])]), 'after a change of another kind').toBe(0);
     expect(isRaised(1, [known('registrar', 'registrar', ['b'], 'O1')]), 'after an ordered change').toBe(0);
-    expect(explain([change('nameservers', ['b'], 1)], [], ZONE).unexplained, 'not a DS').toHaveLength(1);
+    expect(explain([change('nameservers', ['b'], 1)], [], ZONE).unexplainedChanges, 'not a DS').toHaveLength(
+      1,
+    );
   });
 
   test.each<[why: string, NameOrder, FactChange]>([
@@ -393,8 +395,8 @@ describe('exact limits', () => {
     ['content_mismatch', order('authcode', 0), change('statuses', [], 0, ['client delete prohibited'])],
   ])('an order is %s: %j', (why, sent, changed) => {
     const found = explain([changed], [], {}, [sent]);
-    expect(found.unexplained[0]?.orders[0]?.reason ?? 'used').toBe(why);
-    expect(found.unexplained).toHaveLength(why === 'used' ? 0 : 1);
+    expect(found.unexplainedChanges[0]?.orders[0]?.reason ?? 'used').toBe(why);
+    expect(found.unexplainedChanges).toHaveLength(why === 'used' ? 0 : 1);
   });
 
   test('an order that explains one source must explain the others', () => {
@@ -405,7 +407,7 @@ describe('exact limits', () => {
         [known('nameservers', 'parent_nameservers', ['b', 'c'], orderId)],
         {},
         [sent],
-      ).unexplained.length;
+      ).unexplainedChanges.length;
     expect([isRaised(['c'], 'O1'), isRaised(['c'])]).toEqual([1, 0]);
   });
 
@@ -415,13 +417,14 @@ describe('exact limits', () => {
       order('renew', 0, { id: 'O3' }),
       order('renew', 9, { id: 'O1' }),
     ];
-    const [raised] = explain([change('owner', ['b'], 0)], [], {}, orders).unexplained;
+    const [raised] = explain([change('owner', ['b'], 0)], [], {}, orders).unexplainedChanges;
     expect(raised?.orders.map(({ id }) => id)).toEqual(['O1', 'O3', 'O2']);
   });
 
   test('changes are sorted by source, and remembered for 150 days', () => {
     const both = [change('owner', ['b'], 150 * DAY), change('registrar', ['b'], 150 * DAY)];
-    const kinds = (changes: FactChange[]) => explain(changes).unexplained.map(({ change: { kind } }) => kind);
+    const kinds = (changes: FactChange[]) =>
+      explain(changes).unexplainedChanges.map(({ change: { kind } }) => kind);
     expect(kinds(both)).toEqual(kinds(both.toReversed()));
     const young = { ...known('hold', 'statuses'), firstSeen: at(1) };
     const kept = explain(both, [known('hold', 'statuses'), young]).knownChanges;

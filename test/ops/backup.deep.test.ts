@@ -16,10 +16,10 @@ import { takeBackup } from '../../src/store/backup.ts';
 import { restoreBackup } from '../../src/store/restore.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { link, textOf, until } from '../support/demo.ts';
-import { chargesFor, requestByCommand, requestsOf, type VisibleOrder } from '../support/orders.ts';
+import { countChargesFor, requestByCommand, requestsOf, type VisibleOrder } from '../support/orders.ts';
 import { giveReason } from '../support/people.ts';
 
-/* A restored database has earlier states of orders. Requests sent since the backup must not be sent again. */
+/* After a restore, orders have the states of the backup. Requests sent since then must not be sent again. */
 
 const MINUTE_MS = 60_000;
 
@@ -40,24 +40,23 @@ beforeAll(async () => {
   await admin.connect();
   alice = workspace.as('U0ALICE');
   bob = workspace.as('U0BOB');
-  await startAt(0);
+  await startBotWithClockAhead(0);
   await link(workspace, alice);
 });
 afterEach(() => service.faults.clear());
 afterAll(async () => {
-  await bot?.stop();
+  await bot?.stopBot();
   await workspace.close();
   await service.close();
-  await admin.query(`DROP DATABASE IF EXISTS ${backupName} WITH (FORCE)`);
+  await admin.query(`DROP DATABASE IF EXISTS ${backupDatabase} WITH (FORCE)`);
   await admin.end();
   await database.drop();
 });
 
 const getDatabaseName = (url: string) => new URL(url).pathname.slice(1);
-const backupName = `backup_${randomBytes(6).toString('hex')}`;
+const backupDatabase = `backup_${randomBytes(6).toString('hex')}`;
 
-/** Starts the bot with its clock ahead. */
-async function startAt(aheadMs: number): Promise<void> {
+async function startBotWithClockAhead(clockAheadMs: number): Promise<void> {
   const config = readConfig({
     SLACK_BOT_TOKEN: workspace.botToken,
     SLACK_SIGNING_SECRET: workspace.signingSecret,
@@ -75,34 +74,34 @@ async function startAt(aheadMs: number): Promise<void> {
   });
   bot = await startBot(config, {
     log: createLog('silent'),
-    seams: { now: () => new Date(Date.now() + aheadMs) },
+    seams: { now: () => new Date(Date.now() + clockAheadMs) },
   });
   workspace.setRequestUrl(`http://127.0.0.1:${bot.port}/slack/events`);
 }
 
 async function stop(): Promise<void> {
-  await bot?.stop();
+  await bot?.stopBot();
   bot = undefined;
 }
 
-/** Copies a database, closing all connections to both. */
+/** Replaces the database `to` with a copy of `from`, and closes all connections to both. */
 async function copyDatabase(from: string, to: string): Promise<void> {
   await admin.query(`DROP DATABASE IF EXISTS ${to} WITH (FORCE)`);
   await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [from]);
   await admin.query(`CREATE DATABASE ${to} TEMPLATE ${from}`);
 }
 
-/** Whether an order was tried once and rescheduled. */
+/** Whether an order was sent once and its retry is scheduled. */
 async function isRetryScheduled(order: VisibleOrder): Promise<boolean> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   try {
-    const held = await client.query(
+    const scheduledRetries = await client.query(
       `SELECT FROM orders o JOIN order_items i ON i.order_id = o.id
        WHERE o.id = $1 AND o.state = 'APPROVED' AND i.attempts = 1 AND i.not_before IS NOT NULL`,
       [order.id],
     );
-    return held.rowCount === 1;
+    return scheduledRetries.rowCount === 1;
   } finally {
     await client.end();
   }
@@ -120,53 +119,53 @@ async function createUnsentOrder(name: string): Promise<VisibleOrder> {
 
 test('a restored backup resends nothing, and its pending orders still work', async () => {
   const order = await createUnsentOrder('cafe.rest');
-  const waiting = await requestByCommand(workspace, alice, '/domain renew tapas.rest');
+  const pendingOrder = await requestByCommand(workspace, alice, '/domain renew tapas.rest');
   await stop();
-  await copyDatabase(getDatabaseName(database.url), backupName);
+  await copyDatabase(getDatabaseName(database.url), backupDatabase);
 
   // The order is sent after the backup.
   service.faults.clear();
-  await startAt(MINUTE_MS);
+  await startBotWithClockAhead(MINUTE_MS);
   await order.waitForResult('SUCCEEDED', 15_000);
-  expect(chargesFor(service, 'cafe.rest')).toBe(1);
+  expect(countChargesFor(service, 'cafe.rest')).toBe(1);
   await stop();
 
-  await copyDatabase(backupName, getDatabaseName(database.url));
-  await startAt(2 * MINUTE_MS);
+  await copyDatabase(backupDatabase, getDatabaseName(database.url));
+  await startBotWithClockAhead(2 * MINUTE_MS);
   const reply = await order.waitForResult('UNKNOWN');
   expect(textOf(reply)).toContain('restored from a backup');
-  await bob.click(waiting.card, 'order_approve');
-  await waiting.waitForResult('SUCCEEDED');
-  // Everything queued before has had its turn.
-  expect(chargesFor(service, 'cafe.rest'), 'charges for the order in the backup').toBe(1);
+  await bob.click(pendingOrder.card, 'order_approve');
+  await pendingOrder.waitForResult('SUCCEEDED');
+  // This order was queued last, so all earlier ones have been processed.
+  expect(countChargesFor(service, 'cafe.rest'), 'charges for the order in the backup').toBe(1);
 
   await giveReason(workspace, bob, reply, 'order_resolve_done', 'The service shows it');
   await order.waitForState('SUCCEEDED');
   await stop();
 });
 
-test('an approved order continues after a short stop, and needs a person after a long one', async () => {
-  await startAt(2 * MINUTE_MS);
-  const short = await createUnsentOrder('sushi.rest');
+test('an approved order is sent after a short stop, but becomes unknown after a long one', async () => {
+  await startBotWithClockAhead(2 * MINUTE_MS);
+  const shortStopOrder = await createUnsentOrder('sushi.rest');
   await stop();
   service.faults.clear();
-  await startAt(12 * MINUTE_MS);
-  await short.waitForResult('SUCCEEDED');
-  expect(chargesFor(service, 'sushi.rest')).toBe(1);
+  await startBotWithClockAhead(12 * MINUTE_MS);
+  await shortStopOrder.waitForResult('SUCCEEDED');
+  expect(countChargesFor(service, 'sushi.rest')).toBe(1);
 
-  const long = await createUnsentOrder('olive.rest');
+  const longStopOrder = await createUnsentOrder('olive.rest');
   await stop();
   service.faults.clear();
-  await startAt(40 * MINUTE_MS);
-  expect(textOf(await long.waitForResult('UNKNOWN'))).toContain('no bot was running');
-  expect(chargesFor(service, 'olive.rest')).toBe(0);
+  await startBotWithClockAhead(40 * MINUTE_MS);
+  expect(textOf(await longStopOrder.waitForResult('UNKNOWN'))).toContain('no bot was running');
+  expect(countChargesFor(service, 'olive.rest')).toBe(0);
 });
 
 test('a backup taken under load is consistent, and nothing is sent again after its restore', async () => {
-  await startAt(40 * MINUTE_MS);
+  await startBotWithClockAhead(40 * MINUTE_MS);
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-backup-'));
   const file = join(folder, 'backup.sql.gz');
-  const held = await createUnsentOrder('noodle.rest');
+  const unsentOrder = await createUnsentOrder('noodle.rest');
   // Orders are requested, approved and carried out during the backup.
   const names = Array.from(
     { length: 12 },
@@ -190,18 +189,21 @@ test('a backup taken under load is consistent, and nothing is sent again after i
     'is not empty',
   );
   expect(await findInconsistentRows(restored.url)).toEqual([]);
-  const former = database;
+  const originalDatabase = database;
   database = restored;
-  await startAt(41 * MINUTE_MS);
-  expect(textOf(await held.waitForResult('UNKNOWN'))).toContain('restored from a backup');
+  await startBotWithClockAhead(41 * MINUTE_MS);
+  expect(textOf(await unsentOrder.waitForResult('UNKNOWN'))).toContain('restored from a backup');
   const { rows } = await withClient((client) =>
     client.query("SELECT id FROM orders WHERE state IN ('APPROVED', 'EXECUTING')"),
   );
   expect(rows, 'orders that could be sent again').toEqual([]);
-  const [{ data: notifiedData }] = (
+  const [{ data: restoreEventData }] = (
     await withClient((client) => client.query("SELECT data FROM events WHERE kind = 'database_restored'"))
   ).rows;
-  expect(notifiedData).toEqual({ takenAt: manifest.takenAt.toISOString(), seal: ledgers[0]?.seal });
+  expect(restoreEventData).toEqual({
+    takenAt: manifest.takenAt.toISOString(),
+    seal: ledgers[0]?.newestSealNumber,
+  });
   await workspace.waitFor(
     () => workspace.messages('D0ADA').find((message) => textOf(message).includes('continues after seal')),
     { what: 'notifications to admins' },
@@ -210,7 +212,7 @@ test('a backup taken under load is consistent, and nothing is sent again after i
   // New events follow the old ones, and orders requested before the backup can be approved.
   await requestByCommand(workspace, alice, '/domain renew bistro.rest');
   await stop();
-  await former.drop();
+  await originalDatabase.drop();
   await rm(folder, { recursive: true });
 });
 
@@ -220,21 +222,21 @@ test('a truncated or changed backup is refused, and nothing is restored', async 
   await takeBackup(database.url, file);
   const bytes = await readFile(file);
   const text = gunzipSync(bytes).toString('latin1');
-  const damaged: Record<string, Buffer> = {
-    cut: bytes.subarray(0, Math.floor(bytes.length / 2)),
-    'one letter is another': gzipSync(Buffer.from(text.replace('U0ALICE', 'U0ALICF'), 'latin1')),
+  const damagedBackups: Record<string, Buffer> = {
+    'the second half is missing': bytes.subarray(0, Math.floor(bytes.length / 2)),
+    'one letter is changed': gzipSync(Buffer.from(text.replace('U0ALICE', 'U0ALICF'), 'latin1')),
     'a row is missing': gzipSync(
       Buffer.from(text.replace(/(COPY public\."events"[^\n]*\n)[^\n]*\n/, '$1'), 'latin1'),
     ),
     'the end is missing': gzipSync(Buffer.from(text.slice(0, text.indexOf('-- end of backup')), 'latin1')),
   };
-  for (const [what, content] of Object.entries(damaged)) {
+  for (const [damage, content] of Object.entries(damagedBackups)) {
     const empty = await createTestDatabase('empty');
-    const loading = restoreBackup(empty.url, Readable.from([content]), () => undefined);
-    await expect(loading, what).rejects.toThrow('truncated or was changed');
+    const restoring = restoreBackup(empty.url, Readable.from([content]), () => undefined);
+    await expect(restoring, damage).rejects.toThrow('truncated or was changed');
     const client = new pg.Client(empty.url);
     await client.connect();
-    expect((await client.query('SELECT FROM orders UNION ALL SELECT FROM events')).rowCount, what).toBe(0);
+    expect((await client.query('SELECT FROM orders UNION ALL SELECT FROM events')).rowCount, damage).toBe(0);
     await client.end();
     await empty.drop();
   }
@@ -251,7 +253,7 @@ async function withClient<T>(work: (client: pg.Client) => Promise<T>): Promise<T
   }
 }
 
-/** Finds orders without items, and successful orders without the event. */
+/** Finds orders without items, and successful orders without an event about their success. */
 async function findInconsistentRows(url: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

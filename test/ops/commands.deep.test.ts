@@ -42,9 +42,9 @@ test('the process exits with the command’s code', async () => {
 
 test('a backup of the embedded database can be restored, even in paths with spaces', async () => {
   expect(await run(['migrate'])).toMatchObject({ code: 0 });
-  const taken = await run(['backup', 'my backup.sql.gz']);
-  expect(taken.output).toMatch(/^The backup my backup\.sql\.gz is complete: the database of \d{4}-/m);
-  expect(taken.code).toBe(0);
+  const backupRun = await run(['backup', 'my backup.sql.gz']);
+  expect(backupRun.output).toMatch(/^The backup my backup\.sql\.gz is complete: the database of \d{4}-/m);
+  expect(backupRun.code).toBe(0);
   expect((await stat(join(folder, 'my backup.sql.gz'))).mode & 0o777).toBe(0o600);
   expect((await readdir(folder)).filter((file) => file.endsWith('.partial'))).toEqual([]);
   expect((await run(['backup', 'my backup.sql.gz'])).output).toContain('already exists');
@@ -69,7 +69,7 @@ test.each(DATABASE_COMMANDS)('%s fails if there is no database, and creates none
   );
 });
 
-test('commands that need the bot’s database refuse another one', async () => {
+test('commands that need the bot’s database refuse a database without its tables', async () => {
   const { url, stop } = await startEmbeddedPostgres({ dataDir: join(folder, 'foreign') });
   onTestFinished(stop);
   for (const args of DATABASE_COMMANDS) {
@@ -79,7 +79,7 @@ test('commands that need the bot’s database refuse another one', async () => {
   }
 });
 
-test('a backup into a missing folder fails without a stack, and stops the server', async () => {
+test('a backup into a missing folder fails without a stack trace, and stops the server', async () => {
   const { code, output } = await run(['backup', 'nowhere/backup.sql.gz']);
   expect(code).toBe(1);
   expect(output).toContain('ENOENT');
@@ -87,7 +87,7 @@ test('a backup into a missing folder fails without a stack, and stops the server
   expect(output).toContain('Stopped the embedded PostgreSQL.');
 });
 
-test('a data folder copied while stopped can be used', async () => {
+test('a copy of a data folder can be used if the database was stopped', async () => {
   expect(await run(['migrate'], { DATA_DIR: 'copied' })).toMatchObject({ code: 0 });
   await cp(join(folder, 'copied'), join(folder, 'copy'), { recursive: true, preserveTimestamps: true });
   // PostgreSQL accepts only a folder of its own user, and root's copy belongs to root.

@@ -28,8 +28,8 @@ const COMMANDS = [
   'key:fingerprint',
 ];
 
-describe('every command', () => {
-  test('is listed by --help, and an unknown one is refused', async () => {
+describe('the command line', () => {
+  test('lists every command for --help, and refuses an unknown one', async () => {
     const { code, output } = await run(['--help']);
     expect(code).toBe(0);
     for (const name of COMMANDS) expect(output).toMatch(new RegExp(`^ {2}${name}( |$)`, 'm'));
@@ -40,7 +40,7 @@ describe('every command', () => {
   });
 
   test.each(COMMANDS)(
-    '%s prints its usage for --help and for invalid arguments, without a stack',
+    'prints the usage of %s for --help and for invalid arguments, without a stack trace',
     async (name) => {
       const { code, output } = await run([name, '--help']);
       expect(code).toBe(0);
@@ -48,14 +48,14 @@ describe('every command', () => {
         new RegExp(`^Usage: npm run ${name}( -- [^ ].*)?\\n +node dist/cli\\.js ${name}( [^ ].*)?\\n\\n`),
       );
       expect(scripts[name]).toBe(`exec node dist/cli.js ${name}`);
-      for (const wrong of [
+      for (const wrongArgs of [
         [name, '--wrong'],
         [name, 'one', 'two'],
       ]) {
-        const refused = await run(wrong);
-        expect(refused.code, refused.output).toBe(2);
-        expect(refused.output).toContain(`\n\nUsage: npm run ${name}`);
-        expect(refused.output).not.toMatch(/^\s+at /m);
+        const refusal = await run(wrongArgs);
+        expect(refusal.code, refusal.output).toBe(2);
+        expect(refusal.output).toContain(`\n\nUsage: npm run ${name}`);
+        expect(refusal.output).not.toMatch(/^\s+at /m);
       }
     },
   );
@@ -65,7 +65,7 @@ describe('every command', () => {
     [['purge'], '--before DATE is missing'],
     [['purge', '--before', '2023-02-30'], '2023-02-30 isn’t a date'],
     [['purge', '--before', new Date().toISOString().slice(0, 10)], 'at least 30 days ago'],
-  ])('with arguments %j is refused', async (args, message) => {
+  ])('refuses the arguments %j', async (args, message) => {
     const { code, output } = await run(args);
     expect(code).toBe(2);
     expect(output).toContain(message);

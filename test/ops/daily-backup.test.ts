@@ -18,52 +18,52 @@ afterEach(() => rm(folder, { recursive: true }));
 const createFiles = (...names: readonly string[]) =>
   Promise.all(names.map((name) => writeFile(join(folder, name), 'a backup')));
 const listFiles = async () => (await readdir(folder)).toSorted();
-const take = (at = NOW, work = (path: string) => writeFile(path, 'a backup')) =>
-  takeDailyBackup({ folder, take: work }, at);
+const runDailyBackup = (at = NOW, writeBackup = (path: string) => writeFile(path, 'a backup')) =>
+  takeDailyBackup({ folder, takeBackup: writeBackup }, at);
 
 describe('the daily backup', () => {
   test('is taken once a day', async () => {
-    expect(await take()).toBe(join(folder, getFileName(0)));
-    expect(await take(new Date('2026-11-25T23:59:59Z'))).toBeUndefined();
-    expect(await take(new Date('2026-11-26T00:00:00Z'))).toBe(
+    expect(await runDailyBackup()).toBe(join(folder, getFileName(0)));
+    expect(await runDailyBackup(new Date('2026-11-25T23:59:59Z'))).toBeUndefined();
+    expect(await runDailyBackup(new Date('2026-11-26T00:00:00Z'))).toBe(
       join(folder, 'domain-steward-2026-11-26.sql.gz'),
     );
   });
 
   test('deletes backups older than 14 days, and no newer one', async () => {
     await createFiles(...Array.from({ length: 30 }, (_, days) => getFileName(days + 1)));
-    await take();
+    await runDailyBackup();
     expect(await listFiles()).toEqual(Array.from({ length: 15 }, (_, days) => getFileName(days)).toSorted());
   });
 
   test('deletes only its own files', async () => {
-    const others = [
+    const otherFiles = [
       'domain-steward-2020-01-01T020304Z.sql.gz',
       'my-domain-steward-2020-01-01.sql.gz',
       'notes.txt',
     ];
-    await createFiles(...others);
-    await take();
-    expect(await listFiles()).toEqual([...others, getFileName(0)].toSorted());
+    await createFiles(...otherFiles);
+    await runDailyBackup();
+    expect(await listFiles()).toEqual([...otherFiles, getFileName(0)].toSorted());
   });
 
   test('deletes nothing if it fails', async () => {
     await createFiles(getFileName(20), getFileName(40));
-    const failing = take(NOW, async () => {
+    const failingBackup = runDailyBackup(NOW, async () => {
       throw new Error('the disk is full');
     });
-    await expect(failing).rejects.toThrow('the disk is full');
+    await expect(failingBackup).rejects.toThrow('the disk is full');
     expect(await listFiles()).toEqual([getFileName(20), getFileName(40)].toSorted());
   });
 
   test('deletes old backups only after the new one is complete', async () => {
     await createFiles(getFileName(20));
-    let before: readonly string[] = [];
-    await take(NOW, async (path) => {
-      before = await listFiles();
+    let filesDuringBackup: readonly string[] = [];
+    await runDailyBackup(NOW, async (path) => {
+      filesDuringBackup = await listFiles();
       await writeFile(path, 'a backup');
     });
-    expect(before).toEqual([getFileName(20)]);
+    expect(filesDuringBackup).toEqual([getFileName(20)]);
     expect(await listFiles()).toEqual([getFileName(0)]);
   });
 
@@ -73,10 +73,10 @@ describe('the daily backup', () => {
       'domain-steward-2026-11-25.sql.gz.partial',
     ];
     await createFiles(old, fresh);
-    const at = (ms: number) => new Date(NOW.getTime() - ms);
-    await utimes(join(folder, old), at(2 * DAY_MS), at(2 * DAY_MS));
-    await utimes(join(folder, fresh), at(1_000), at(1_000));
-    await take();
+    const subtractFromNow = (ms: number) => new Date(NOW.getTime() - ms);
+    await utimes(join(folder, old), subtractFromNow(2 * DAY_MS), subtractFromNow(2 * DAY_MS));
+    await utimes(join(folder, fresh), subtractFromNow(1_000), subtractFromNow(1_000));
+    await runDailyBackup();
     expect(await listFiles()).toEqual([getFileName(0), fresh].toSorted());
   });
 });

@@ -9,19 +9,19 @@ import { openForm, textOf, until, useTestDemo } from '../support/demo.ts';
 /* `runDoctor` as a process beside a running bot: its output for correct and wrong settings. */
 
 const CLI = new URL('../../src/cli.ts', import.meta.url);
-/** Replaces the bot at its `PUBLIC_URL`, and responds only after the `now` event. */
 let requestCount = 0;
-const responder = new EventEmitter();
-const proxy = createServer((_request, response) => {
+const responseTrigger = new EventEmitter();
+/** Listens at the bot’s `PUBLIC_URL`, and responds only after the event `now`. */
+const publicServer = createServer((_request, response) => {
   requestCount += 1;
-  responder.on('now', () => response.writeHead(404).end());
+  responseTrigger.on('now', () => response.writeHead(404).end());
 });
 const settings: Record<string, string> = { ADMINS: 'U0ADA' };
 beforeAll(async () => {
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  settings['PUBLIC_URL'] = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  await new Promise<void>((resolve) => publicServer.listen(0, '127.0.0.1', resolve));
+  settings['PUBLIC_URL'] = `http://127.0.0.1:${(publicServer.address() as AddressInfo).port}`;
 });
-afterAll(() => proxy.close());
+afterAll(() => publicServer.close());
 const t = useTestDemo({ settings });
 const validSettings = () => ({
   SLACK_BOT_TOKEN: t.workspace.botToken,
@@ -67,7 +67,7 @@ test('prints one line for each correct setting, and leaves no message in Slack',
     /^wrong {4}Keys: “demo” encrypts 1 account, 1 key of the ledger, and isn’t in CREDENTIALS_KEYS\. Add it/m,
   );
   expect(code).toBe(1);
-  expect(t.workspace.scheduled.size).toBe(0);
+  expect(t.workspace.scheduledMessageChannels.size).toBe(0);
   expect(t.workspace.calls.filter(({ method }) => method === 'chat.scheduleMessage')).toHaveLength(1);
 });
 
@@ -77,7 +77,7 @@ test('prints a line for each problem, with what to do', async () => {
     REMINDER_CHANNEL: 'C0NOWHERE',
     SLACK_APP_TOKEN: 'xapp-wrong',
     SERVICE_JSON_URL: 'http://127.0.0.1:9/v1',
-    // The workspace's address forwards to the bot's pages.
+    // Not the workspace's address, which forwards requests to the bot.
     PUBLIC_URL: new URL(t.demo.service.jsonUrl).origin,
     CREDENTIALS_KEYS: `demo:${randomBytes(32).toString('base64')}`,
     REMINDER_CRONN: '1',
@@ -111,18 +111,22 @@ test('runs the other checks even if Slack refuses the token and the database is 
 
 test('admins see the same results in the settings form, while the checks run', async () => {
   const form = await openForm(t.workspace, t.ada, '/domain settings');
-  // The click is acknowledged although the last check is waiting.
+  // The click is acknowledged before the last check has finished.
   await t.ada.click(form, 'settings_check');
   await until('the bot requests PUBLIC_URL', async () => requestCount > 0);
   const page = () => t.ada.openedViews().map(textOf).at(-1) ?? '';
   await until('the first results are shown', async () => page().includes('*APPROVERS*'));
   expect(page()).toContain('I’m checking every setting');
-  responder.emit('now');
+  responseTrigger.emit('now');
   await until('all checks are done', async () => page().includes(' warning, '));
   const { lines } = await runDoctor();
   // Keys, addresses and people of the demo differ from the command's.
-  const same = lines.filter((line) => /^ok +(Database|Slack’s clock|Slack: SLACK_BOT|Scopes)/.test(line));
-  expect(same.length).toBeGreaterThan(4);
-  const figures = (text: string) => text.replaceAll('*', '').replaceAll('&amp;', '&').replaceAll(/\d+/g, 'N');
-  for (const line of same) expect(figures(page())).toContain(figures(line.replace(/^ok +/, '')));
+  const sharedLines = lines.filter((line) =>
+    /^ok +(Database|Slack’s clock|Slack: SLACK_BOT|Scopes)/.test(line),
+  );
+  expect(sharedLines.length).toBeGreaterThan(4);
+  const normalizeText = (text: string) =>
+    text.replaceAll('*', '').replaceAll('&amp;', '&').replaceAll(/\d+/g, 'N');
+  for (const line of sharedLines)
+    expect(normalizeText(page())).toContain(normalizeText(line.replace(/^ok +/, '')));
 });

@@ -9,13 +9,13 @@ import { openDatabase } from '../../src/store/database.ts';
 import { forgetPerson } from '../../src/store/forget-person.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { purge } from '../../src/store/purge.ts';
-import { findSealedKeys, SEALED_COLUMNS } from '../../src/store/sealed-keys.ts';
-import { rule } from '../policy/sample.ts';
-import { actUntilOpened, readCommandReply, until, useTestDemo } from '../support/demo.ts';
-import { approveRequested, requestByCommand } from '../support/orders.ts';
+import { readSealedKeyUsages, SEALED_COLUMNS } from '../../src/store/sealed-keys.ts';
+import { newPolicyRule } from '../policy/sample.ts';
+import { performAndWaitForView, readCommandReply, until, useTestDemo } from '../support/demo.ts';
+import { requestAndApprove, requestByCommand } from '../support/orders.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 
-/* Verifies the operators' guide: the commands for records, the settings, the image. */
+/* Verifies what the operators' guide says about the commands for stored data, the settings and the image. */
 
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -25,16 +25,16 @@ let client: pg.Client;
 beforeAll(async () => {
   client = new pg.Client({ connectionString: t.databaseUrl });
   await client.connect();
-  const renewed = await approveRequested(
+  const renewal = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest'),
   );
-  await renewed.waitForResult('SUCCEEDED');
-  const fetched = await requestByCommand(t.workspace, t.alice, '/domain authcode tavern.rest');
-  await fetched.waitForResult('SUCCEEDED');
+  await renewal.waitForResult('SUCCEEDED');
+  const authCodeOrder = await requestByCommand(t.workspace, t.alice, '/domain authcode tavern.rest');
+  await authCodeOrder.waitForResult('SUCCEEDED');
   await readCommandReply(t.workspace, t.alice, '/domain calendar');
   await readCommandReply(t.workspace, t.alice, '/domain watch tapas.rest 2027-01-01');
-  const form = await actUntilOpened(t.workspace, t.alice, async () => {
+  const form = await performAndWaitForView(t.workspace, t.alice, async () => {
     await readCommandReply(t.workspace, t.alice, '/domain name tapas.rest');
     const screen = t.alice.ephemerals().at(-1);
     if (screen !== undefined) await t.alice.click(screen, 'name_edit');
@@ -44,26 +44,26 @@ beforeAll(async () => {
 });
 afterAll(() => client.end());
 
-/** Publishes policy versions with Alice as publisher, as confirmer, and, in an earlier one, in a rule. */
+/** Publishes policy versions with Alice as approver in a rule, as publisher and as confirmer. */
 async function publishPolicies(): Promise<void> {
   const database = openDatabase({ url: t.databaseUrl });
   const store = createPolicyStore(database, t.workspace.teamId, true);
-  for (const [rules, by, confirms] of [
-    [[rule({ approvers: ['U0ALICE', 'U0BOB'] })], 'U0ALICE', 'U0BOB'],
-    [[rule({ approvers: ['U0BOB'] })], 'U0BOB', 'U0ALICE'],
+  for (const [rules, publisher, confirmer] of [
+    [[newPolicyRule({ approvers: ['U0ALICE', 'U0BOB'] })], 'U0ALICE', 'U0BOB'],
+    [[newPolicyRule({ approvers: ['U0BOB'] })], 'U0BOB', 'U0ALICE'],
   ] as const) {
-    const { revision } = getDraftBase(await store.current(), undefined);
-    const draft = await store.saveDraft(rules, revision, by, new Date());
-    await store.publish(draft?.revision ?? '', by, new Date());
-    await confirmPolicy(database, t.workspace.teamId, draft?.revision ?? '', confirms, new Date());
+    const { revision } = getDraftBase(await store.loadCurrentPolicy(), undefined);
+    const draft = await store.saveDraft(rules, revision, publisher, new Date());
+    await store.publish(draft?.revision ?? '', publisher, new Date());
+    await confirmPolicy(database, t.workspace.teamId, draft?.revision ?? '', confirmer, new Date());
   }
-  const { revision } = getDraftBase(await store.current(), undefined);
+  const { revision } = getDraftBase(await store.loadCurrentPolicy(), undefined);
   const draft = await store.saveDraft([], revision, 'U0ALICE', new Date());
   await store.publish(draft?.revision ?? '', 'U0ALICE', new Date());
   await database.close();
 }
 
-const countTraces = async () =>
+const countRowsWithAlice = async () =>
   (await t.dump())
     .split('\n')
     .filter((row) => row.includes('U0ALICE') && !row.startsWith('public.notifications ')).length;
@@ -71,9 +71,9 @@ const countTraces = async () =>
 const countRows = async (table: string) =>
   (await client.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]?.n;
 
-describe('the commands for records', () => {
+describe('the commands for stored data', () => {
   test('list the keys in use', async () => {
-    const keys = await findSealedKeys(client);
+    const keys = await readSealedKeyUsages(client);
     expect(keys.map(({ nouns: [, many], keyId }) => `${many} ${keyId}`)).toEqual([
       'accounts demo',
       'calendars demo',
@@ -90,37 +90,37 @@ describe('the commands for records', () => {
     expect(SEALED_COLUMNS.map(([, , table]) => table).toSorted()).toEqual(rows.map(({ place }) => place));
   });
 
-  test('refuse to forget a person who is in a setting', async () => {
+  test('refuse to forget a person who is listed in a setting', async () => {
     await client.query(`INSERT INTO settings (key, value, updated_by, updated_at)
       VALUES ('approvers', '["U0ALICE"]', 'U0BOB', now())`);
     onTestFinished(async () => void (await client.query("DELETE FROM settings WHERE key = 'approvers'")));
-    const before = await countTraces();
+    const before = await countRowsWithAlice();
     expect(await forgetPerson(client, 'U0ALICE', { dryRun: false })).toEqual({
-      done: false,
+      isDone: false,
       obstacles: [{ kind: 'setting', name: 'approvers' }],
     });
-    expect(await countTraces()).toBe(before);
+    expect(await countRowsWithAlice()).toBe(before);
   });
 
   test('forget a person; a dry run reports the same and changes nothing', async () => {
     await until('all notifications are posted', async () => {
-      const due = await client.query(
+      const dueNotifications = await client.query(
         "SELECT 1 FROM notifications WHERE due_at < now() + interval '1 minute'",
       );
-      return due.rowCount === 0;
+      return dueNotifications.rowCount === 0;
     });
-    const before = await countTraces();
+    const before = await countRowsWithAlice();
     expect(before).toBeGreaterThan(10);
-    const dry = await forgetPerson(client, 'U0ALICE', { dryRun: true });
-    expect(await countTraces()).toBe(before);
-    const forgetting = await forgetPerson(client, 'U0ALICE', { dryRun: false });
-    expect(forgetting).toEqual(dry);
-    expect(forgetting).toMatchObject({
-      done: true,
-      changes: expect.arrayContaining([{ table: 'accounts', rows: 1 }]),
+    const dryRunReport = await forgetPerson(client, 'U0ALICE', { dryRun: true });
+    expect(await countRowsWithAlice()).toBe(before);
+    const report = await forgetPerson(client, 'U0ALICE', { dryRun: false });
+    expect(report).toEqual(dryRunReport);
+    expect(report).toMatchObject({
+      isDone: true,
+      changes: expect.arrayContaining([{ table: 'accounts', rowCount: 1 }]),
     });
-    const left = (await t.dump()).split('\n').filter((row) => /U0ALICE|"alice/.test(row));
-    expect(left).toEqual([]);
+    const remainingRows = (await t.dump()).split('\n').filter((row) => /U0ALICE|"alice/.test(row));
+    expect(remainingRows).toEqual([]);
     expect(await countRows('orders'), 'remaining orders').toBe(2);
     const { rows } = await client.query(`SELECT DISTINCT actor FROM events WHERE kind = 'requested'`);
     expect(rows).toEqual([{ actor: 'former' }]);
@@ -136,10 +136,10 @@ describe('the commands for records', () => {
     );
     await client.query('ALTER TABLE events ENABLE TRIGGER events_only_added');
     const before = new Date(Date.now() - 3 * 365 * 86_400_000);
-    const dry = await purge(client, before, { dryRun: true });
+    const dryRunReport = await purge(client, before, { dryRun: true });
     expect(await countRows('orders')).toBe(2);
-    expect(await purge(client, before, { dryRun: false })).toEqual(dry);
-    expect(dry).toEqual(expect.arrayContaining([{ table: 'orders', rows: 1 }]));
+    expect(await purge(client, before, { dryRun: false })).toEqual(dryRunReport);
+    expect(dryRunReport).toEqual(expect.arrayContaining([{ table: 'orders', rowCount: 1 }]));
     expect(await countRows('orders')).toBe(1);
     for (const table of ['order_items', 'revealable_secrets']) {
       const { rowCount } = await client.query(`SELECT FROM ${table} x JOIN orders o ON o.id = x.order_id`);
@@ -182,32 +182,34 @@ describe('the image and its deployment', () => {
 
   test('the image has no development packages, runs without privileges, and has a health check', async () => {
     const lines = (await read('Dockerfile')).split('\n');
-    const last = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')));
-    expect(last.filter((line) => /^USER /.test(line))).toEqual(['USER node']);
-    expect(last.findIndex((line) => line.startsWith('COPY'))).toBeLessThan(last.indexOf('USER node'));
-    expect(last.some((line) => line.startsWith('HEALTHCHECK'))).toBe(true);
-    expect(last).toContain('CMD ["node", "dist/main.js"]');
+    const finalStage = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')));
+    expect(finalStage.filter((line) => /^USER /.test(line))).toEqual(['USER node']);
+    expect(finalStage.findIndex((line) => line.startsWith('COPY'))).toBeLessThan(
+      finalStage.indexOf('USER node'),
+    );
+    expect(finalStage.some((line) => line.startsWith('HEALTHCHECK'))).toBe(true);
+    expect(finalStage).toContain('CMD ["node", "dist/main.js"]');
     expect(lines.join('\n')).toContain('npm prune --omit=dev --omit=optional');
   });
 
   test('the image excludes the demo, the workspace and the sandbox', async () => {
-    const excluded = ['demo', 'packages/sandbox-service', 'packages/slack-workspace'];
-    const listContained = (path: string) =>
-      excluded.filter(
+    const excludedFolders = ['demo', 'packages/sandbox-service', 'packages/slack-workspace'];
+    const listOverlappingFolders = (path: string) =>
+      excludedFolders.filter(
         (folder) => ['.', folder].includes(path) || isInside(folder, path) || isInside(path, folder),
       );
-    const copied = [...(await read('Dockerfile')).matchAll(/^(?:COPY|ADD) (.+)$/gm)]
+    const copiedPaths = [...(await read('Dockerfile')).matchAll(/^(?:COPY|ADD) (.+)$/gm)]
       .map(([, words = '']) => words.split(' ').filter((word) => !word.startsWith('--')))
       .flatMap((paths) => paths.slice(0, -1))
       .map((path) => path.replace(/^(\.|\/app)\/(?=.)/, '').replace(/\/$/, ''));
-    expect(copied).toEqual(expect.arrayContaining(['src', 'packages/embedded-postgres', 'dist']));
-    expect(copied.filter((path) => listContained(path).length > 0)).toEqual([]);
+    expect(copiedPaths).toEqual(expect.arrayContaining(['src', 'packages/embedded-postgres', 'dist']));
+    expect(copiedPaths.filter((path) => listOverlappingFolders(path).length > 0)).toEqual([]);
 
     const [first, ...exceptions] = (await read('.dockerignore')).trim().split('\n');
     expect(first, 'the builder gets only listed files').toBe('*');
-    const allowed = exceptions.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
-    expect(allowed).toContain('packages/embedded-postgres');
-    expect(allowed.filter((path) => listContained(path).length > 0)).toEqual([]);
+    const allowedPaths = exceptions.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+    expect(allowedPaths).toContain('packages/embedded-postgres');
+    expect(allowedPaths.filter((path) => listOverlappingFolders(path).length > 0)).toEqual([]);
   });
 });
 

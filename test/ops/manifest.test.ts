@@ -8,9 +8,12 @@ import { manifestCommand } from '../../src/ops/commands/manifest.ts';
 
 const original = parse(readFileSync(new URL('../../manifest.yml', import.meta.url), 'utf8'));
 
-async function printManifest(values: Record<string, unknown>, args: readonly string[] = []): Promise<string> {
+async function printManifest(
+  optionValues: Record<string, unknown>,
+  args: readonly string[] = [],
+): Promise<string> {
   const lines: string[] = [];
-  await manifestCommand.run({ args, values, env: {}, print: (line) => void lines.push(line) });
+  await manifestCommand.run({ args, optionValues, env: {}, print: (line) => void lines.push(line) });
   return lines.join('\n');
 }
 
@@ -35,7 +38,7 @@ test('with --socket the manifest has no URLs, and the link contains the same man
 });
 
 test.each(['https://steward.example.com', 'https://steward.example.com/'])(
-  'with --url %s the manifest has the URLs',
+  'with --url %s the manifest contains URLs of this host',
   async (url) => {
     const output = await printManifest({ socket: false, url });
     const manifest = parse(output);

@@ -6,23 +6,23 @@ import { createMetrics } from '../../src/app/metrics.ts';
 import { RELEASE } from '../../src/app/release.ts';
 import { ORDER_STATES } from '../../src/orders/order.ts';
 import { until, useTestDemo } from '../support/demo.ts';
-import { approveRequested, requestByCommand } from '../support/orders.ts';
+import { requestAndApprove, requestByCommand } from '../support/orders.ts';
 
-const rules = z.object({
+const alertsSchema = z.object({
   groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string() })) })),
 });
 
 const t = useTestDemo();
-let text: string;
+let metricsText: string;
 
 beforeAll(async () => {
-  const order = await approveRequested(
+  const order = await requestAndApprove(
     t.bob,
     requestByCommand(t.workspace, t.alice, '/domain renew cafe.rest'),
   );
   await order.waitForResult('SUCCEEDED');
   await until('the events are sealed', async () => {
-    text = await scrape();
+    metricsText = await scrape();
     return parseValues('domain_steward_last_seal_timestamp_seconds').size > 0;
   });
 });
@@ -31,7 +31,7 @@ const scrape = async () => (await fetch(`${t.botUrl}/metrics`)).text();
 
 /** Maps a metric's labels to its values. */
 function parseValues(name: string): Map<string, number> {
-  const lines = [...text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))];
+  const lines = [...metricsText.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))];
   return new Map(lines.map(([, labels = '', value]) => [labels, Number(value)]));
 }
 
@@ -42,7 +42,7 @@ test('orders are counted by state, including states without orders', () => {
   expect(counts.get('state="PENDING"')).toBe(0);
 });
 
-test('acknowledgments, service requests and Slack calls are timed or counted', () => {
+test('acknowledgments, service requests and Slack calls have metrics', () => {
   const acks = parseValues('domain_steward_ack_seconds_count');
   expect([...acks.keys()].sort()).toEqual([
     'kind="block_actions"',
@@ -60,27 +60,31 @@ test('acknowledgments, service requests and Slack calls are timed or counted', (
   expect(parseValues('domain_steward_database_up').get('')).toBe(1);
 });
 
-const panels = z.object({
+const dashboardSchema = z.object({
   panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
 });
 const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-/** Metrics that need the embedded database, a backup or an event. Otherwise, only their type is declared. */
-const DECLARED = /^domain_steward_(database_disk_free|backup_disk_free|last_(backup|digest|anchor|webhook))_/;
+/** Metrics without a value here, because they need an embedded database, a backup, a digest or a webhook. */
+const DECLARED_ONLY_METRIC =
+  /^domain_steward_(database_disk_free|backup_disk_free|last_(backup|digest|anchor|webhook))_/;
 
 test('every metric in the alerts and the dashboard exists', async () => {
-  const alerts = rules.parse(parse(await read('deploy/prometheus/alerts.yml')));
-  const { panels: panelList } = panels.parse(JSON.parse(await read('deploy/grafana/dashboard.json')));
+  const alerts = alertsSchema.parse(parse(await read('deploy/prometheus/alerts.yml')));
+  const { panels: panelList } = dashboardSchema.parse(
+    JSON.parse(await read('deploy/grafana/dashboard.json')),
+  );
   const all = [
     ...alerts.groups.flatMap((group) => group.rules).map(({ alert, expr }) => [alert, expr] as const),
     ...panelList.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const)),
   ];
   expect(all.length).toBeGreaterThan(20);
-  for (const [where, expr] of all) {
+  for (const [source, expr] of all) {
     const names = expr.match(/(domain_steward|process|nodejs)_\w+/g) ?? [];
     for (const name of names) {
-      if (DECLARED.test(name)) expect(text, `${name} of ${where}`).toContain(`# TYPE ${name} gauge`);
-      else expect(parseValues(name).size, `${name} of ${where}`).toBeGreaterThan(0);
+      if (DECLARED_ONLY_METRIC.test(name))
+        expect(metricsText, `${name} of ${source}`).toContain(`# TYPE ${name} gauge`);
+      else expect(parseValues(name).size, `${name} of ${source}`).toBeGreaterThan(0);
     }
     for (const [, state = ''] of expr.matchAll(/state="(\w+)"/g)) expect(ORDER_STATES).toContain(state);
   }
@@ -107,7 +111,7 @@ describe('while the database is down', () => {
   test('database metrics are omitted, and the others are served', async () => {
     let isDown = false;
     const metrics = createMetrics();
-    metrics.watchOrders(async () => {
+    metrics.setOrderSource(async () => {
       if (isDown) throw new Error('away');
       return { byState: { PENDING: 3 }, unsealedSeconds: 0, queueAgeSeconds: 7 };
     });

@@ -28,21 +28,21 @@ test('the program starts without the demo, and reports wrong settings without th
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !(name in VARIABLE_EXAMPLES)),
   );
-  const started = spawnSync(process.execPath, ['dist/main.js'], {
+  const result = spawnSync(process.execPath, ['dist/main.js'], {
     cwd: folder,
     env: { ...env, SLACK_BOT_TOKEN: 'a-token-that-is-none', CREDENTIALS_KEYS: 'k:too-short' },
     encoding: 'utf8',
   });
-  expect(started.status, started.stderr).toBe(1);
+  expect(result.status, result.stderr).toBe(1);
   for (const name of ['SLACK_BOT_TOKEN', 'SLACK_SIGNING_SECRET', 'CREDENTIALS_KEYS']) {
-    expect(started.stderr).toContain(name);
+    expect(result.stderr).toContain(name);
   }
-  expect(started.stderr).not.toMatch(/a-token-that-is-none|too-short|node:internal/);
+  expect(result.stderr).not.toMatch(/a-token-that-is-none|too-short|node:internal/);
 });
 
 test.each(['start', 'demo'] as const)('a signal to `npm run %s` reaches the program', async (name) => {
-  const manifest = z.object({ scripts: z.record(z.string(), z.string()) });
-  const { scripts } = manifest.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
+  const packageSchema = z.object({ scripts: z.record(z.string(), z.string()) });
+  const { scripts } = packageSchema.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
   const file = scripts[name]?.replace(/^.*node /, '') ?? '';
   const dir = await mkdtemp(join(tmpdir(), 'domain-steward-npm-'));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));

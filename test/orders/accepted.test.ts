@@ -8,8 +8,8 @@ import { textOf } from '../support/demo.ts';
 import { type Rig, startRig } from './rig.ts';
 
 /*
- * A task that the service has only accepted is done when the registry shows it. If it doesn't for days, people are
- * notified while there is time to ask the service.
+ * A task that the service has accepted is complete when the registry shows it. If the registry doesn't show it for
+ * days, people are notified early enough to ask the service.
  */
 
 const DAY_MS = 86_400_000;
@@ -30,7 +30,7 @@ const TRANSFER = {
   nameServers: ['a.example', 'b.example'],
 };
 
-async function requestAccepted(task: 'restore' | 'transfer'): Promise<Order> {
+async function createAcceptedOrder(task: 'restore' | 'transfer'): Promise<Order> {
   const secret = task === 'transfer' ? { secret: new Secret('x') } : {};
   const order = await rig.requestAccepted(
     task,
@@ -39,15 +39,15 @@ async function requestAccepted(task: 'restore' | 'transfer'): Promise<Order> {
   );
   await approveOrder(rig.orders, order.id, 'U0BOB');
   await rig.runDue();
-  // The watch list has been updated.
+  // Marks the watch list as updated.
   await rig.sql('UPDATE order_items SET followed_at = $1 WHERE order_id = $2', rig.now, order.id);
   return rig.read(order.id);
 }
 
-/** Some days pass, followed by a registry lookup. */
-async function lookUpAfter(days: number, order: Order, seen: RegistryLookup): Promise<void> {
+/** Advances the clock, and processes the result of a registry lookup. */
+async function lookUpAfter(days: number, order: Order, lookup: RegistryLookup): Promise<void> {
   rig.advanceClock(days * DAY_MS);
-  await rig.startProcess({ lookUpAtRegistry: async () => seen }).advance(order.id, 'observation');
+  await rig.startProcess({ lookUpAtRegistry: async () => lookup }).advance(order.id, 'observation');
 }
 
 const listNotices = async (order: Order) =>
@@ -69,7 +69,7 @@ test.each([
 ] as const)(
   'a %s that the registry doesn’t show is reported once, after %i days',
   async (task, days, expectedText) => {
-    const order = await requestAccepted(task);
+    const order = await createAcceptedOrder(task);
     expect(order.state).toBe('SUCCEEDED');
     await lookUpAfter(days - 0.1, order, 'not_shown');
     expect(await listNotices(order)).toEqual([]);
@@ -79,7 +79,7 @@ test.each([
     await lookUpAfter(1, order, 'not_shown');
     const [overdue, ...others] = await listNotices(order);
     expect(others).toEqual([]);
-    if (overdue === undefined) throw new Error('nobody was notified');
+    if (overdue === undefined) throw new Error('no notification was recorded');
     const reply = orderReply(await rig.read(order.id), overdue, []);
     expect(reply && textOf({ text: reply.text, blocks: [] })).toMatch(expectedText);
 

@@ -4,14 +4,14 @@ import { checkConfirmation, confirmOrder, discardDraft } from '../../src/orders/
 import { decideDelegationReport } from '../../src/orders/delegation.ts';
 import { type Order, UNDO_HOURS } from '../../src/orders/order.ts';
 import type { EarlierFinding } from '../../src/orders/refusal.ts';
-import { decideNamesToRetry, isForSameNames } from '../../src/orders/retry-button.ts';
+import { decideNamesToRetry, isForFailedNames } from '../../src/orders/retry-button.ts';
 import { contextWith } from '../support/context.ts';
 import { NO_POLICY } from '../support/nothing-known.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import { ALICE } from './rig.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
-/* The decisions of buttons and checks, without a database. */
+/* Decisions about clicks on buttons and about checks of nameservers, without a database. */
 
 const DRAFT: Partial<Order> = { state: 'DRAFT', expiresAt: hoursLater(1) };
 
@@ -33,19 +33,19 @@ test.each([
 ] as const)('a confirmed draft that %s (%j) is priced %i times', async (_, approvalTasks, times) => {
   const order = newOrder(['cafe.rest'], DRAFT);
   const account = { ...order.account, context: DEMO_CONTEXT };
-  let priced = 0;
+  let pricingCount = 0;
   const context = contextWith({
     ...{ ...NO_POLICY, directory: {}, now: () => START, advance: () => undefined },
     loadSettings: async () => newTeamSettings({ approvalTasks }),
     findFirstExpiry: async () => undefined,
     priceOrder: async () => {
-      priced += 1;
+      pricingCount += 1;
       return undefined;
     },
     store: { load: async () => ({ ...order, account }), commit: async () => ({ ok: true }) },
   });
   expect(await confirmOrder(context, order.id, 'U0ALICE')).toMatchObject({ kind: 'confirmed' });
-  expect(priced).toBe(times);
+  expect(pricingCount).toBe(times);
 });
 
 test('a draft can only be deleted by its requester', async () => {
@@ -57,12 +57,12 @@ test('a draft can only be deleted by its requester', async () => {
 
 test('new nameservers are reported at once if they answer, or else after an hour', () => {
   const hosts = ['ns1.example'];
-  const after = (kind: 'answering' | 'not_answering' | 'unknown', hours: number) =>
+  const decideAfter = (kind: 'answering' | 'not_answering' | 'unknown', hours: number) =>
     decideDelegationReport({ kind, hosts }, hoursLater(UNDO_HOURS), hoursLater(hours));
-  expect(after('answering', 0.5)).toEqual({ delegation: 'answering', hosts: [], hours: 0 });
-  expect(after('not_answering', 0.99)).toBeUndefined();
-  expect(after('not_answering', 1)).toEqual({ delegation: 'not_answering', hosts, hours: 1 });
-  expect(after('unknown', 30)).toBeUndefined();
+  expect(decideAfter('answering', 0.5)).toEqual({ delegation: 'answering', hosts: [], hours: 0 });
+  expect(decideAfter('not_answering', 0.99)).toBeUndefined();
+  expect(decideAfter('not_answering', 1)).toEqual({ delegation: 'not_answering', hosts, hours: 1 });
+  expect(decideAfter('unknown', 30)).toBeUndefined();
 });
 
 const { items } = newOrder(['a.rest', 'b.rest']);
@@ -70,26 +70,32 @@ const failed = newOrder(['a.rest', 'b.rest'], {
   state: 'FAILED',
   items: items.map((item) => ({ ...item, state: 'FAILED' })),
 });
-const earlier = (name: string, outcome: EarlierFinding['outcome']) => ({ orderId: 'o1', name, outcome });
+const newEarlierFinding = (name: string, outcome: EarlierFinding['outcome']) => ({
+  orderId: 'o1',
+  name,
+  outcome,
+});
 
 test('a retry skips names that are done, and is refused while an earlier order is open', () => {
-  expect(decideNamesToRetry(failed, [])).toEqual({ failed: ['a.rest', 'b.rest'] });
-  expect(decideNamesToRetry(failed, [earlier('a.rest', 'done')])).toEqual({ failed: ['b.rest'] });
-  const open = [earlier('a.rest', 'done'), earlier('b.rest', 'open')];
-  expect(decideNamesToRetry(failed, open)).toMatchObject({
+  expect(decideNamesToRetry(failed, [])).toEqual({ failedNames: ['a.rest', 'b.rest'] });
+  expect(decideNamesToRetry(failed, [newEarlierFinding('a.rest', 'done')])).toEqual({
+    failedNames: ['b.rest'],
+  });
+  const findings = [newEarlierFinding('a.rest', 'done'), newEarlierFinding('b.rest', 'open')];
+  expect(decideNamesToRetry(failed, findings)).toMatchObject({
     refusal: { code: 'earlier_order', finding: { name: 'b.rest' } },
   });
 });
 
 test.each<[what: string, names: readonly string[], accountId: string, isSame: boolean]>([
-  ['with the same names is for the same names', ['b.rest', 'a.rest'], 'account', true],
+  ['with the same names is a retry', ['b.rest', 'a.rest'], 'account', true],
   ['with fewer names isn’t', ['a.rest'], 'account', false],
   ['with another name isn’t', ['a.rest', 'c.rest'], 'account', false],
   ['with another account isn’t', ['a.rest', 'b.rest'], 'other', false],
-])('a retry %s', (_, names, id, isSame) => {
-  const typed = {
+])('a request %s', (_, names, accountId, isSame) => {
+  const request = {
     ...{ input: { names, period: '1' }, secret: undefined, reason: undefined, deliveryId: 'form:1' },
-    account: { ...ALICE, id },
+    account: { ...ALICE, id: accountId },
   };
-  expect(isForSameNames(failed, typed, ['a.rest', 'b.rest'])).toBe(isSame);
+  expect(isForFailedNames(failed, request, ['a.rest', 'b.rest'])).toBe(isSame);
 });

@@ -14,18 +14,16 @@ import {
 } from '../../src/approvals/charter.ts';
 import { type CharterChallenge, hashJson } from '../../src/approvals/signing/assertion.ts';
 import {
-  newLog,
+  getRootFingerprints,
+  newKeyLog,
   newNonce,
   newSigner,
-  rootsOf,
   type Signer,
   signRevocation,
   VERIFIER,
 } from '../approvals/signing/sample.ts';
-import { rule } from '../policy/sample.ts';
+import { newPolicyRule } from '../policy/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
-
-/* Each condition of a valid charter, each state of the log and each source of a setting. */
 
 const botSigner: BotSigner = {
   sign: (text) => `bot ${text}`,
@@ -43,21 +41,21 @@ const newRules = (
   settings: Partial<ProtectedSettings> = {},
   tag = 'brand',
 ): PolicyAndSettings => ({
-  policy: { version, rules: [rule({ names: [`tag:${tag}`] })] },
+  policy: { version, rules: [newPolicyRule({ names: [`tag:${tag}`] })] },
   settings: { ...SETTINGS, ...settings },
 });
 const anna = newSigner('U0ANNA');
 const bob = newSigner('U0BOB');
-const log = newLog([anna, bob], [[anna, bob]]);
-const trust = { roots: rootsOf(anna), verifier: VERIFIER, botSigner };
+const log = newKeyLog([anna, bob], [[anna, bob]]);
+const trust = { roots: getRootFingerprints(anna), verifier: VERIFIER, botSigner };
 
-/** A valid next charter, with the given changes. */
+/** Creates a valid charter that follows `last`, with the given changes. */
 function newCharter(
   rules: PolicyAndSettings,
   last: LoggedCharter | undefined,
-  more: Partial<LoggedCharter> & { readonly signer?: Signer; readonly previous?: string } = {},
+  overrides: Partial<LoggedCharter> & { readonly signer?: Signer; readonly previous?: string } = {},
 ): LoggedCharter {
-  const { signer = bob, previous, ...changed } = more;
+  const { signer = bob, previous, ...changes } = overrides;
   const hash = hashJson(buildCharter(rules, 'U0ADA'));
   const challenge: CharterChallenge = {
     ...{ by: signer.owner, charter: hash, decision: 'publish' as const, nonce: newNonce() },
@@ -65,9 +63,9 @@ function newCharter(
   };
   const signature = signer.authenticator.assert(challenge);
   return {
-    ...{ n: 10, rules, hash, publisher: 'U0ADA', signature },
+    ...{ eventIndex: 10, rules, hash, publisher: 'U0ADA', signature },
     botSignature: botSigner.sign(formatCharterText(challenge)),
-    ...changed,
+    ...changes,
   };
 }
 
@@ -105,17 +103,17 @@ describe('a charter', () => {
     ['is valid if its key was retired with it', 10, 'retired', true],
     ['is invalid if its key was retired before', 9, 'retired', false],
     ['is invalid if its key was compromised later', 11, 'compromised', false],
-  ])('%s', async (_, n, reason, counts) => {
-    const revoked = { key: bob.authenticator.fingerprint, by: 'U0BOB', at: new Date(), n };
-    const keys = { ...log, revoked: [{ ...revoked, signature: signRevocation(bob, bob, reason) }] };
-    expect(await findLastValidCharter({ keys, charters: [first] }, trust)).toBe(counts ? first : undefined);
+  ])('%s', async (_, n, reason, isValid) => {
+    const revocation = { key: bob.authenticator.fingerprint, by: 'U0BOB', at: new Date(), eventIndex: n };
+    const keys = { ...log, revocations: [{ ...revocation, signature: signRevocation(bob, bob, reason) }] };
+    expect(await findLastValidCharter({ keys, charters: [first] }, trust)).toBe(isValid ? first : undefined);
   });
 });
 
 describe('the charter’s status', () => {
   const first = newCharter(newRules(1), undefined);
   const second = newCharter(newRules(2), first);
-  const broken = { ...log, isComplete: false };
+  const incompleteLog = { ...log, isComplete: false };
   type Invalid = readonly [problem: string, last: number];
   test.each<
     [
@@ -129,8 +127,15 @@ describe('the charter’s status', () => {
   >([
     ['nothing was ever signed', [], log, newRules(3), undefined, 'none'],
     ['the newest is valid and matches the rows', [first, second], log, newRules(2), second, 'valid'],
-    ['an event is missing without charters', [], broken, newRules(3), undefined, ['events_missing', 3]],
-    ['an event is missing', [first, second], broken, newRules(2), second, ['events_missing', 2]],
+    [
+      'an event is missing without charters',
+      [],
+      incompleteLog,
+      newRules(3),
+      undefined,
+      ['events_missing', 3],
+    ],
+    ['an event is missing', [first, second], incompleteLog, newRules(2), second, ['events_missing', 2]],
     ['only an older one is valid', [first, second], log, newRules(2), first, ['not_signed', 1]],
     ['none is valid', [first, second], log, newRules(3), undefined, ['not_signed', 2]],
     ['the rows have another version', [first], log, newRules(2), first, ['rows_differ', 1]],
@@ -150,8 +155,8 @@ describe('the charter’s status', () => {
         ...([[first], log, newRules(1, changed), first, ['rows_differ', 1]] as const),
       ],
     ),
-  ])('is evaluated when %s', (_, charters, keys, rows, signed, expected) => {
-    const status = evaluateCharter({ keys, charters }, rows, signed);
+  ])('is evaluated when %s', (_, charters, keys, rows, lastValidCharter, expected) => {
+    const status = evaluateCharter({ keys, charters }, rows, lastValidCharter);
     expect(
       status.kind === 'invalid' ? [status.problem, status.lastRules.policy.version] : status.kind,
     ).toEqual(expected);
@@ -206,12 +211,15 @@ describe('the effective policy and settings', () => {
     [true, true],
     [true, false],
     [false, true],
-  ])('allow self-approval only if the charter (%s) and the environment (%s) do', (last, start) => {
-    const { settings } = buildRulesWithSigning(
-      { ...rows, settings: { ...rows.settings, allowSelfApproval: true } },
-      { ...environment, allowSelfApproval: start },
-      invalid(newRules(2, { allowSelfApproval: last })),
-    );
-    expect(settings.allowSelfApproval).toBe(last && start);
-  });
+  ])(
+    'allow self-approval only if the charter (%s) and the environment (%s) do',
+    (isAllowedByCharter, isAllowedByEnvironment) => {
+      const { settings } = buildRulesWithSigning(
+        { ...rows, settings: { ...rows.settings, allowSelfApproval: true } },
+        { ...environment, allowSelfApproval: isAllowedByEnvironment },
+        invalid(newRules(2, { allowSelfApproval: isAllowedByCharter })),
+      );
+      expect(settings.allowSelfApproval).toBe(isAllowedByCharter && isAllowedByEnvironment);
+    },
+  );
 });

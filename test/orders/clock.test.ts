@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { HOUR_MS, newGate, type Rig, startRig, waitUntil } from './rig.ts';
-import { DONE } from './scripted-service.ts';
+import { SUCCESS_ENVELOPE } from './scripted-service.ts';
 
 /* The machine's clock is set back by hours or jumps ahead by a day. */
 
@@ -12,15 +12,15 @@ beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
 describe('a clock set back by six hours', () => {
-  test('doesn’t keep a dead worker’s order from being taken over', async () => {
+  test('doesn’t prevent the recovery of a dead worker’s order', async () => {
     const response = newGate();
     rig.service.answer = async () => {
       await response.opened;
-      return DONE;
+      return SUCCESS_ENVELOPE;
     };
     const order = await rig.requestApprovedRenewal('dead.rest');
-    const dead = rig.startProcess();
-    const execution = dead.execute(order.id);
+    const deadWorker = rig.startProcess();
+    const execution = deadWorker.execute(order.id);
     await waitUntil('the request is sent', () => rig.service.received.length === 1);
     rig.advanceClock(-6 * HOUR_MS);
     await rig.recover();
@@ -33,11 +33,11 @@ describe('a clock set back by six hours', () => {
 });
 
 describe('a clock ahead by a day', () => {
-  test('doesn’t repeat a running request, whose response counts', async () => {
-    const open = newGate();
+  test('doesn’t repeat a running request, and the late response counts', async () => {
+    const response = newGate();
     rig.service.answer = async () => {
-      await open.opened;
-      return DONE;
+      await response.opened;
+      return SUCCESS_ENVELOPE;
     };
     const order = await rig.requestApprovedRenewal('ahead.rest');
     const execution = rig.main.execute(order.id);
@@ -46,7 +46,7 @@ describe('a clock ahead by a day', () => {
     await rig.recover();
     await rig.runDue();
     expect((await rig.read(order.id)).state, 'before the response').toBe('UNKNOWN');
-    open.open();
+    response.open();
     await execution;
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
     expect(rig.service.received).toHaveLength(1);

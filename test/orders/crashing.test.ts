@@ -4,10 +4,10 @@ import { resolveOrder } from '../../src/orders/resolve.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { HOUR_MS, newGate, type Rig, startRig, waitUntil } from './rig.ts';
 import { renderResult } from './sample.ts';
-import { DONE, newServiceError, type Request, untilAborted } from './scripted-service.ts';
+import { failOnAbort, newServiceError, type ReceivedRequest, SUCCESS_ENVELOPE } from './scripted-service.ts';
 
 /*
- * Workers die, hang or come back at the worst times, or the database is down: no order is lost, and no paid order is
+ * Workers die, hang or resume at the worst times, or the database is down. No order is lost, and no paid order is
  * sent twice.
  */
 
@@ -19,35 +19,35 @@ beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
 /** Longer than a worker's lease. */
-const SILENCE_MS = 21_000;
+const LONGER_THAN_LEASE_MS = 21_000;
 
-/** The worker's lease ends, and its order is taken over. */
+/** Lets the worker's lease end, and recovers its order. */
 async function takeOver(): Promise<void> {
-  rig.advanceClock(SILENCE_MS);
+  rig.advanceClock(LONGER_THAN_LEASE_MS);
   await rig.recover();
 }
 
 /** Holds back the responses of requests until it is opened. */
-function holdAnswer() {
-  const held = newGate();
+function holdResponses() {
+  const gate = newGate();
   rig.service.answer = async () => {
-    await held.opened;
-    return DONE;
+    await gate.opened;
+    return SUCCESS_ENVELOPE;
   };
-  return held;
+  return gate;
 }
 
-/** Holds the first worker before it sends; others continue. */
-function holdBeforeSending(then: (request: Request) => Promise<void> = async () => undefined) {
-  const held = newGate();
-  let entered = false;
+/** Stops the first worker before it sends, until the gate is opened. Other workers continue. */
+function holdFirstWorker(afterOpening: (request: ReceivedRequest) => Promise<void> = async () => undefined) {
+  const gate = newGate();
+  let hasEntered = false;
   rig.service.prepare = async (request) => {
-    if (entered) return;
-    entered = true;
-    await held.opened;
-    await then(request);
+    if (hasEntered) return;
+    hasEntered = true;
+    await gate.opened;
+    await afterOpening(request);
   };
-  return { open: held.open, entered: () => entered };
+  return { open: gate.open, entered: () => hasEntered };
 }
 
 const readStates = async (orderId: string) => {
@@ -57,9 +57,9 @@ const readStates = async (orderId: string) => {
 
 describe('a worker that dies', () => {
   test('after sending leaves an unknown outcome, and a late response still counts', async () => {
-    const answer = holdAnswer();
+    const responseGate = holdResponses();
     const order = await rig.requestApprovedRenewal('cafe.rest');
-    const working = rig.startProcess().execute(order.id);
+    const execution = rig.startProcess().execute(order.id);
     await waitUntil('the request is sent', () => rig.service.received.length === 1);
     await rig.recover();
     expect(await readStates(order.id), 'during its lease').toEqual(['EXECUTING', 'SENT']);
@@ -71,8 +71,8 @@ describe('a worker that dies', () => {
     await rig.recover();
     await rig.runDue();
 
-    answer.open();
-    await working;
+    responseGate.open();
+    await execution;
     expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     expect(await rig.listItemsForWatchList(order.id)).toEqual([1]);
     expect(rig.service.countSent(order.id)).toBe(1);
@@ -89,36 +89,36 @@ describe('a worker that dies', () => {
   });
 
   test('doesn’t change an order that a person settled before the response', async () => {
-    const answer = holdAnswer();
+    const responseGate = holdResponses();
     const order = await rig.requestApprovedRenewal('cafe.rest');
-    const working = rig.startProcess().execute(order.id);
+    const execution = rig.startProcess().execute(order.id);
     await waitUntil('the request is sent', () => rig.service.received.length === 1);
     await takeOver();
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', 'not there');
-    answer.open();
-    await working;
+    responseGate.open();
+    await execution;
     expect(await readStates(order.id)).toEqual(['FAILED', 'FAILED']);
     expect(rig.readLog(), 'log of the response').toContain('Done by the service');
   });
 
   test('before sending leaves the order to another worker, which sends it once', async () => {
-    const held = holdBeforeSending();
+    const workerGate = holdFirstWorker();
     const order = await rig.requestApprovedRenewal('cafe.rest');
-    const dead = rig.startProcess().execute(order.id);
-    await waitUntil('the worker is about to send', held.entered);
+    const firstExecution = rig.startProcess().execute(order.id);
+    await waitUntil('the worker is about to send', workerGate.entered);
     await takeOver();
     expect(await readStates(order.id)).toEqual(['APPROVED', 'WAITING']);
     await rig.runDue();
     expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-    held.open();
-    await dead;
+    workerGate.open();
+    await firstExecution;
     expect(rig.service.countSent(order.id), 'requests after the first worker is back').toBe(1);
     expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
   });
 
   test('before claiming an order leaves it to the next run', async () => {
     const order = await rig.requestApprovedRenewal('cafe.rest');
-    rig.advanceClock(SILENCE_MS);
+    rig.advanceClock(LONGER_THAN_LEASE_MS);
     await rig.recover();
     await rig.runDue();
     expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
@@ -127,7 +127,7 @@ describe('a worker that dies', () => {
 });
 
 describe('a hanging worker that comes back while another worker’s request is running', () => {
-  const RETURNS: readonly (readonly [how: string, then: () => Promise<void>])[] = [
+  const WORKER_STATES: readonly (readonly [how: string, then: () => Promise<void>])[] = [
     ['ready to send', async () => undefined],
     [
       'without a connection',
@@ -148,66 +148,69 @@ describe('a hanging worker that comes back while another worker’s request is r
       },
     ],
   ];
-  for (const [which, otherProcess] of [
+  for (const [whichProcess, isOtherProcess] of [
     ['another process', true],
     ['the same process', false],
   ] as const) {
-    test.each(RETURNS)(`doesn’t interfere: %s, with the other worker in ${which}`, async (_how, then) => {
-      const stalled = holdBeforeSending(then);
-      const answer = holdAnswer();
-      const order = await rig.requestApprovedRenewal('cafe.rest');
-      const process = rig.startProcess();
-      const first = process.execute(order.id);
-      await waitUntil('the first worker is about to send', stalled.entered);
-      await takeOver();
-      const second = (otherProcess ? rig.startProcess() : process).execute(order.id);
-      await waitUntil('the request is sent', () => rig.service.received.length === 1);
+    test.each(WORKER_STATES)(
+      `doesn’t interfere: %s, with the other worker in ${whichProcess}`,
+      async (_how, afterOpening) => {
+        const workerGate = holdFirstWorker(afterOpening);
+        const responseGate = holdResponses();
+        const order = await rig.requestApprovedRenewal('cafe.rest');
+        const process = rig.startProcess();
+        const firstExecution = process.execute(order.id);
+        await waitUntil('the first worker is about to send', workerGate.entered);
+        await takeOver();
+        const secondExecution = (isOtherProcess ? rig.startProcess() : process).execute(order.id);
+        await waitUntil('the request is sent', () => rig.service.received.length === 1);
 
-      stalled.open();
-      await first;
-      expect(await readStates(order.id), 'while the request is running').toEqual(['EXECUTING', 'SENT']);
-      rig.advanceClock(16_000);
-      await rig.runDue();
-      expect(rig.service.countSent(order.id), 'requests').toBe(1);
+        workerGate.open();
+        await firstExecution;
+        expect(await readStates(order.id), 'while the request is running').toEqual(['EXECUTING', 'SENT']);
+        rig.advanceClock(16_000);
+        await rig.runDue();
+        expect(rig.service.countSent(order.id), 'requests').toBe(1);
 
-      answer.open();
-      await second;
-      expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
-    });
+        responseGate.open();
+        await secondExecution;
+        expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+      },
+    );
   }
 });
 
 test('a worker that comes back doesn’t release an order claimed by another worker', async () => {
-  const stalled = holdBeforeSending();
-  const held = newGate();
+  const workerGate = holdFirstWorker();
+  const responseGate = newGate();
   rig.service.answer = async ({ ctid }) => {
     if (ctid.endsWith('.2')) throw newServiceError('busy', { retryAfterMs: HOUR_MS });
-    await held.opened;
-    return DONE;
+    await responseGate.opened;
+    return SUCCESS_ENVELOPE;
   };
   const order = await rig.requestApprovedRenewal('a.rest', 'b.rest');
-  const first = rig.startProcess().execute(order.id);
-  await waitUntil('the first worker is about to send', stalled.entered);
-  await waitUntil('the other name waits', async () => {
+  const firstExecution = rig.startProcess().execute(order.id);
+  await waitUntil('the first worker is about to send', workerGate.entered);
+  await waitUntil('the other name waits for its retry', async () => {
     const { state, attempts } = (await rig.read(order.id)).items[1] ?? {};
     return state === 'WAITING' && attempts === 1;
   });
   await takeOver();
-  const second = rig.startProcess().execute(order.id);
+  const secondExecution = rig.startProcess().execute(order.id);
   await waitUntil('the request is sent', () => rig.service.countSent(`${order.id}.1`) === 1);
-  stalled.open();
-  await first;
+  workerGate.open();
+  await firstExecution;
   expect(await readStates(order.id)).toEqual(['EXECUTING', 'SENT', 'WAITING']);
-  held.open();
-  await second;
+  responseGate.open();
+  await secondExecution;
 });
 
 test('a worker keeps its order while it waits for the response', async () => {
-  const answer = holdAnswer();
+  const responseGate = holdResponses();
   const order = await rig.requestApprovedRenewal('cafe.rest');
-  const working = rig.startProcess({ leaseMs: 400 }).execute(order.id);
+  const execution = rig.startProcess({ leaseMs: 400 }).execute(order.id);
   await waitUntil('the request is sent', () => rig.service.received.length === 1);
-  for (let minute = 0; minute < 3; minute += 1) {
+  for (let round = 0; round < 3; round += 1) {
     await rig.sql(`UPDATE orders SET lease_until = now() - interval '1 s' WHERE id = $1`, order.id);
     await waitUntil('the lease is extended', async () => {
       const [row] = await rig.sql('SELECT lease_until > now() AS holds FROM orders WHERE id = $1', order.id);
@@ -216,27 +219,27 @@ test('a worker keeps its order while it waits for the response', async () => {
     await rig.recover();
   }
   expect(await readStates(order.id)).toEqual(['EXECUTING', 'SENT']);
-  answer.open();
-  await working;
+  responseGate.open();
+  await execution;
   expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
 });
 
 test('at shutdown, running requests become unknown, and unsent ones continue after the next start', async () => {
   const names = Array.from({ length: 6 }, (_, index) => `name${index + 1}.rest`);
-  rig.service.answer = (_request, signal) => untilAborted(signal);
+  rig.service.answer = (_request, signal) => failOnAbort(signal);
   const order = await rig.requestApprovedRenewal(...names);
   const process = rig.startProcess();
-  const working = process.execute(order.id);
+  const execution = process.execute(order.id);
   await waitUntil('four requests are sent', () => rig.service.received.length === 4);
   process.shutDown();
-  await working;
+  await execution;
   expect(await readStates(order.id)).toEqual([
     'APPROVED',
     ...Array.from({ length: 4 }, () => 'UNKNOWN'),
     'WAITING',
     'WAITING',
   ]);
-  rig.service.answer = async () => DONE;
+  rig.service.answer = async () => SUCCESS_ENVELOPE;
   await rig.runDue();
   expect(await readStates(order.id)).toEqual([
     'UNKNOWN',
@@ -261,15 +264,15 @@ test('an order with unreadable rows doesn’t block the recovery of others', asy
 
 describe('while the database is down', () => {
   test('a received response is kept until the database is back', async () => {
-    const answer = holdAnswer();
+    const responseGate = holdResponses();
     const order = await rig.requestApprovedRenewal('cafe.rest');
-    const working = rig.startProcess().execute(order.id);
+    const execution = rig.startProcess().execute(order.id);
     await waitUntil('the request is sent', () => rig.service.received.length === 1);
     await rig.withDatabaseDown(async () => {
-      answer.open();
+      responseGate.open();
       await waitUntil('saving the response has failed', () => rig.readLog().includes('saving the outcome'));
     });
-    await working;
+    await execution;
     expect(await readStates(order.id)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     expect(await rig.listItemsForWatchList(order.id)).toEqual([1]);
     expect(rig.service.countSent(order.id)).toBe(1);
@@ -316,8 +319,8 @@ describe('while the database is down', () => {
     rig.setCommitFault(failOnce(({ log }) => log[0]?.kind === 'approved', 'after'));
     const order = await rig.requestAccepted('renew', { names: ['cafe.rest'], period: 1 });
     await expect(approveOrder(rig.orders, order.id, 'U0BOB')).rejects.toThrow('the connection broke');
-    const again = await approveOrder(rig.orders, order.id, 'U0BOB');
-    expect(again.ok ? 'counted twice' : refusalText(again.refusal)).toMatch(/already/);
+    const secondApproval = await approveOrder(rig.orders, order.id, 'U0BOB');
+    expect(secondApproval.ok ? 'counted twice' : refusalText(secondApproval.refusal)).toMatch(/already/);
     expect((await rig.read(order.id)).state).toBe('PENDING');
   });
 });
@@ -327,10 +330,10 @@ function failOnce(
   matches: (change: Parameters<Rig['store']['commit']>[0]) => boolean,
   fault: 'before' | 'after',
 ): Parameters<Rig['setCommitFault']>[0] {
-  let happened = false;
+  let hasFailed = false;
   return (change) => {
-    if (happened || !matches(change)) return undefined;
-    happened = true;
+    if (hasFailed || !matches(change)) return undefined;
+    hasFailed = true;
     return fault;
   };
 }

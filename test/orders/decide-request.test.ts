@@ -14,25 +14,29 @@ import { newTeamSettings } from '../support/settings.ts';
 import { ALICE } from './rig.ts';
 import { ENDPOINTS, hoursLater, newOrder, newRequirements, START } from './sample.ts';
 
-const NEEDED = newRequirements(['cafe.rest'], 2);
-const FREE = { ...NEEDED, outcome: 'free', list: [] } as const;
+const TWO_APPROVALS = newRequirements(['cafe.rest'], 2);
+const NO_APPROVALS = { ...TWO_APPROVALS, outcome: 'free', list: [] } as const;
 const RULE = { kind: 'rule', version: 3, index: 0, name: 'no renewals' } as const;
-const REFUSED = { ...FREE, outcome: 'refuse', refusedBy: [RULE] } as const;
+const REFUSED_BY_RULE = { ...NO_APPROVALS, outcome: 'refuse', refusedBy: [RULE] } as const;
 const RESERVATION = { teamId: 'T0STEWARD', day: '2026-03-01', items: [], agreedExcess: [], hasBudget: true };
 
-interface Given extends Partial<Omit<RequestContext, 'request'>> {
+interface RequestChanges extends Partial<Omit<RequestContext, 'request'>> {
   readonly requirements?: RequestContext['evaluated']['requirements'];
   readonly request?: Partial<OrderRequest>;
 }
 
-function checkedOf(request: OrderRequest): CheckedRequest {
+function requireChecked(request: OrderRequest): CheckedRequest {
   const checked = checkRequest(getCredentialInterfaces('password', true), request);
   if (checked.kind !== 'checked') throw new Error(`the sample's request is ${checked.kind}`);
   return checked;
 }
 
 /** Alice requests a renewal of cafe.rest that needs two approvals. */
-function newRequest({ requirements = NEEDED, request: changes, ...rest }: Given): RequestContext {
+function newRequest({
+  requirements = TWO_APPROVALS,
+  request: changes,
+  ...rest
+}: RequestChanges): RequestContext {
   const request: OrderRequest = {
     task: 'renew',
     input: { names: ['cafe.rest'], period: '2' },
@@ -50,7 +54,7 @@ function newRequest({ requirements = NEEDED, request: changes, ...rest }: Given)
     id: '7k2m9qx4h1ab',
     request,
     account: ALICE,
-    checked: checkedOf(request),
+    checked: requireChecked(request),
     schedule: undefined,
     evaluated: { settings: newTeamSettings(), policyVersion: 3, requirements, decidedBy: [RULE] },
     price: undefined,
@@ -62,16 +66,26 @@ function newRequest({ requirements = NEEDED, request: changes, ...rest }: Given)
   };
 }
 
-const HOSTS = { name: 'cafe.rest', nameServers: ['ns1.example.net', 'ns2.example.net'] };
-const NAMESERVERS = { task: 'nameservers', input: HOSTS } as const;
-const TRANSFER = {
+const NAMESERVERS_INPUT = { name: 'cafe.rest', nameServers: ['ns1.example.net', 'ns2.example.net'] };
+const NAMESERVERS_REQUEST = { task: 'nameservers', input: NAMESERVERS_INPUT } as const;
+const TRANSFER_REQUEST = {
   task: 'transfer',
-  input: { name: 'cafe.rest', ownerc: '1', adminc: '1', techc: '1', nameServers: HOSTS.nameServers },
+  input: {
+    name: 'cafe.rest',
+    ownerc: '1',
+    adminc: '1',
+    techc: '1',
+    nameServers: NAMESERVERS_INPUT.nameServers,
+  },
   secret: new Secret('7f3-K'),
 } as const;
-const RETRIED = newOrder(['cafe.rest'], { id: 'earlier', requesterId: 'U0BOB', earlierRequesters: ['U0CY'] });
+const RETRIED_ORDER = newOrder(['cafe.rest'], {
+  id: 'earlier',
+  requesterId: 'U0BOB',
+  earlierRequesters: ['U0CY'],
+});
 
-test.each<[what: string, given: Given, decision: object]>([
+test.each<[what: string, given: RequestChanges, decision: object]>([
   [
     'waits for approval',
     {},
@@ -84,7 +98,7 @@ test.each<[what: string, given: Given, decision: object]>([
         account: { login: 'alice', context: 4 },
         items: [{ name: 'cafe.rest', state: 'WAITING', ctid: '7k2m9qx4h1ab' }],
       },
-      entry: {
+      logEntry: {
         kind: 'requested',
         actor: 'U0ALICE',
         state: 'PENDING',
@@ -112,12 +126,12 @@ test.each<[what: string, given: Given, decision: object]>([
   ],
   [
     'can be scheduled before its name expires',
-    { schedule: { at: hoursLater(30), occursTwice: false }, firstExpiry: hoursLater(31) },
+    { schedule: { sendAt: hoursLater(30), occursTwice: false }, firstExpiry: hoursLater(31) },
     { order: { sendAfter: hoursLater(30) } },
   ],
   [
     'can’t be scheduled for the time its name expires',
-    { schedule: { at: hoursLater(30), occursTwice: false }, firstExpiry: hoursLater(30) },
+    { schedule: { sendAt: hoursLater(30), occursTwice: false }, firstExpiry: hoursLater(30) },
     { kind: 'refused', refusal: { code: 'send_at_after_expiry', expiresAt: hoursLater(30) } },
   ],
   [
@@ -126,42 +140,46 @@ test.each<[what: string, given: Given, decision: object]>([
     { order: { remindAt: hoursLater(1), escalateAt: hoursLater(6), expiresAt: hoursLater(72) } },
   ],
   [
-    'that is free is sent at once, with a reservation',
-    { requirements: FREE },
+    'that needs no approval is sent at once, with a reservation',
+    { requirements: NO_APPROVALS },
     {
       reservation: RESERVATION,
       order: { state: 'APPROVED', expiresAt: undefined },
-      entry: { state: 'APPROVED' },
+      logEntry: { state: 'APPROVED' },
     },
   ],
   [
-    'that is free but exceeds a budget waits only for an admin',
-    { requirements: FREE, budgets: { price: undefined, exceeded: EXCESS, reservation: RESERVATION } },
+    'that needs no approval but exceeds a budget waits only for an admin',
+    { requirements: NO_APPROVALS, budgets: { price: undefined, exceeded: EXCESS, reservation: RESERVATION } },
     {
       reservation: undefined,
       order: { state: 'PENDING', approvalsRequired: 0 },
-      entry: { overBudget: EXCESS },
+      logEntry: { overBudget: EXCESS },
     },
   ],
   [
     'starts as a draft if the requester has to confirm',
-    { request: NAMESERVERS },
+    { request: NAMESERVERS_REQUEST },
     { reservation: undefined, order: { state: 'DRAFT', expiresAt: hoursLater(0.25), remindAt: undefined } },
   ],
   [
-    'starts as a draft even when it is free',
-    { request: NAMESERVERS, requirements: FREE },
+    'starts as a draft even if it needs no approval',
+    { request: NAMESERVERS_REQUEST, requirements: NO_APPROVALS },
     { reservation: undefined, order: { state: 'DRAFT' } },
   ],
-  ['is refused by a rule', { requirements: REFUSED }, { kind: 'refused', refusal: { rules: [RULE] } }],
+  [
+    'is refused by a rule',
+    { requirements: REFUSED_BY_RULE },
+    { kind: 'refused', refusal: { rules: [RULE] } },
+  ],
   [
     'is refused by a rule before it becomes a draft',
-    { request: NAMESERVERS, requirements: REFUSED },
+    { request: NAMESERVERS_REQUEST, requirements: REFUSED_BY_RULE },
     { kind: 'refused', refusal: { code: 'policy_refuses' } },
   ],
   [
     'keeps only the hash of a secret',
-    { request: TRANSFER },
+    { request: TRANSFER_REQUEST },
     {
       order: {
         secretHash: expect.stringMatching(/^sha256:/),
@@ -171,10 +189,10 @@ test.each<[what: string, given: Given, decision: object]>([
   ],
   [
     'keeps all earlier requesters',
-    { request: { retriedOrder: RETRIED } },
+    { request: { retriedOrder: RETRIED_ORDER } },
     {
       order: { retryOf: 'earlier', earlierRequesters: ['U0CY', 'U0BOB'] },
-      entry: { retryOf: 'earlier', accountOwner: 'U0CY' },
+      logEntry: { retryOf: 'earlier', accountOwner: 'U0CY' },
     },
   ],
   [
@@ -182,17 +200,17 @@ test.each<[what: string, given: Given, decision: object]>([
     { request: { isPrivate: true } },
     { order: { isPrivate: true, threadTs: undefined } },
   ],
-])('a request %s', (_, given, decision) => {
-  expect(decideRequest(newRequest(given))).toMatchObject(decision);
+])('a request %s', (_, requestChanges, decision) => {
+  expect(decideRequest(newRequest(requestChanges))).toMatchObject(decision);
 });
 
 test('the log of an order starts with its statement’s hash', () => {
   const decision = decideRequest(newRequest({}));
   if (decision.kind !== 'create') throw new Error(decision.kind);
   expect(decision.order.statementHash).toMatch(/^[0-9a-f]{64}$/);
-  expect(decision.entry).toMatchObject({
+  expect(decision.logEntry).toMatchObject({
     statement: decision.order.statementHash,
     service: ENDPOINTS.jsonUrl,
   });
-  expect(decision.entry).not.toHaveProperty('replyTo');
+  expect(decision.logEntry).not.toHaveProperty('replyTo');
 });

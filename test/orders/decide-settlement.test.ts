@@ -5,16 +5,16 @@ import { newOrder } from './sample.ts';
 const UNKNOWN = newOrder(['cafe.rest'], { state: 'UNKNOWN' });
 const RIGHTS = {
   approvers: new Set(['U0BOB']),
-  unconfirmed: new Set(['U0CAROL']),
+  unconfirmedIds: new Set(['U0CAROL']),
   unreadableGroups: [],
   allowSelfApproval: false,
 };
 
 test.each([
   ['an approver', 'U0BOB', UNKNOWN, RIGHTS, { event: { type: 'resolved', by: 'U0BOB', outcome: 'FAILED' } }],
-  ['others', 'U0NINA', UNKNOWN, RIGHTS, { refusal: { code: 'not_an_approver', action: 'resolve' } }],
+  ['another person', 'U0NINA', UNKNOWN, RIGHTS, { refusal: { code: 'not_an_approver', action: 'resolve' } }],
   [
-    'others while a group is unreadable',
+    'another person while a group is unreadable',
     'U0NINA',
     UNKNOWN,
     { ...RIGHTS, unreadableGroups: ['S0LEADS'] },
@@ -28,13 +28,13 @@ test.each([
     { refusal: { code: 'own_membership_unknown' } },
   ],
   [
-    'an approver of a known outcome',
+    'an approver after the outcome is known',
     'U0BOB',
     newOrder(['cafe.rest'], { state: 'SUCCEEDED' }),
     RIGHTS,
     { refusal: { code: 'outcome_known' } },
   ],
-])('checks whether %s can settle', (_, by, order, rights, decision) => {
+])('decides who can settle an order: %s', (_, by, order, rights, decision) => {
   expect(decideSettlement(order, rights, { by, outcome: 'FAILED', reason: undefined })).toMatchObject(
     decision,
   );

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { OrderTaskName } from '../../src/orders/order.ts';
-import { findTask } from '../../src/orders/tasks.ts';
+import { getOrderTask } from '../../src/orders/tasks.ts';
 
 /* Cases that the service's documentation leaves open. */
 
@@ -12,11 +12,11 @@ const DELEGATION = {
   nameServers: ['ns1.example.net', 'ns2.example.net'],
 };
 
-function buildRequest(task: OrderTaskName, typed: unknown) {
-  const checked = findTask(task).check(typed);
+function buildRequest(task: OrderTaskName, formInput: unknown) {
+  const checked = getOrderTask(task).check(formInput);
   if (!checked.ok) throw new Error(JSON.stringify(checked.issues));
   const [name = ''] = checked.names;
-  return findTask(task).describeRequest(
+  return getOrderTask(task).describeRequest(
     { input: checked.input, name, secret: undefined },
     { json: true, xml: false },
   );
@@ -26,8 +26,8 @@ test.each([
   [{}, true],
   [{ confirmOrder: true }, true],
   [{ confirmOrder: false }, false],
-])('a registration with %j sends confirmOrder %s', (typed, confirmOrder) => {
-  expect(buildRequest('create', { ...DELEGATION, ...typed })).toMatchObject({ body: { confirmOrder } });
+])('a registration with %j sends confirmOrder %s', (formInput, confirmOrder) => {
+  expect(buildRequest('create', { ...DELEGATION, ...formInput })).toMatchObject({ body: { confirmOrder } });
 });
 
 test.each(['501', '007', 'abc-01', 'a b', '99999999999999999999'])(

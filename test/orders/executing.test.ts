@@ -13,10 +13,10 @@ import {
   startRig,
   waitUntil,
 } from './rig.ts';
-import { buildRenewal, renderResult } from './sample.ts';
-import { DONE, newServiceError } from './scripted-service.ts';
+import { buildRenewalRequest, renderResult } from './sample.ts';
+import { newServiceError, SUCCESS_ENVELOPE } from './scripted-service.ts';
 
-/* Executing orders: the effect of each response or of none, and when requests are retried. */
+/* Executing orders: the effect of each response, the effect of a missing one, and retries. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -25,8 +25,8 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const nameservers = { name: 'cafe.rest', nameServers: ['ns1.example.com', 'ns2.example.com'] };
-const TRANSFER = { ...nameservers, ownerc: 1, adminc: 2, techc: 3 };
+const NAMESERVERS_INPUT = { name: 'cafe.rest', nameServers: ['ns1.example.com', 'ns2.example.com'] };
+const TRANSFER_INPUT = { ...NAMESERVERS_INPUT, ownerc: 1, adminc: 2, techc: 3 };
 const readItemStates = async (orderId: string) => (await rig.read(orderId)).items.map(({ state }) => state);
 
 /** The time until an order's next attempt, in milliseconds. */
@@ -35,9 +35,9 @@ async function readNextAttemptMs(orderId: string): Promise<number | undefined> {
   return work instanceof Date && work > rig.now ? work.getTime() - rig.now.getTime() : undefined;
 }
 
-test('a response is saved with everything that people see, and its follow-ups are due', async () => {
+test('a response is saved with its code, texts and stid, and notifications are due', async () => {
   rig.service.answer = async () => ({
-    ...DONE,
+    ...SUCCESS_ENVELOPE,
     messages: [{ code: 'MSG1', text: 'Premium name', objects: [] }],
   });
   const order = await rig.requestApprovedRenewal('cafe.rest');
@@ -59,7 +59,7 @@ test('a response is saved with everything that people see, and its follow-ups ar
     },
   ]);
   expect(rig.service.received).toMatchObject([{ task: 'domain.renew', ctid: order.id }]);
-  expect(rig.accepted, 'accounts that the service has accepted').toEqual(['account-alice']);
+  expect(rig.acceptedAccountIds, 'accounts that the service has accepted').toEqual(['account-alice']);
   expect(await rig.readDueTimes(order.id)).toEqual({ work: rig.now, notifications: rig.now });
   expect(await rig.listItemsForWatchList(order.id)).toEqual([1]);
   await rig.main.execute(order.id);
@@ -70,9 +70,10 @@ test('a response is saved with everything that people see, and its follow-ups ar
 test('the duration of a request is recorded in seconds', async () => {
   const startedAt = performance.now();
   const durations: number[] = [];
-  const recordDuration = (_task: string, _ended: string, seconds: number) => void durations.push(seconds);
+  const recordRequestDuration = (_task: string, _ended: string, seconds: number) =>
+    void durations.push(seconds);
   const order = await rig.requestApprovedRenewal('cafe.rest');
-  await rig.startProcess({ recordDuration }).execute(order.id);
+  await rig.startProcess({ recordRequestDuration }).execute(order.id);
   expect(durations).toHaveLength(1);
   expect(durations[0]).toBeLessThanOrEqual((performance.now() - startedAt) / 1_000);
 });
@@ -90,7 +91,7 @@ test.each(['prepare', 'answer'] as const)(
   },
 );
 
-test('names that an earlier order has done are stopped right before sending', async () => {
+test('a retry is stopped right before sending if the earlier order turns out to be done', async () => {
   const first = await rig.requestApprovedRenewal('cafe.rest');
   rig.service.answer = async () => {
     throw newServiceError('refused');
@@ -110,23 +111,23 @@ test('names that an earlier order has done are stopped right before sending', as
 });
 
 test.each([false, true])(
-  'an order that the database lost is saved again (with the delivery repeated: %s)',
-  async (isAgain) => {
+  'an order that the database lost is saved again (delivery repeated: %s)',
+  async (isRedelivered) => {
     const order = await rig.requestApprovedRenewal('cafe.rest');
     rig.service.answer = async () => {
       await rig.reset();
-      if (isAgain)
+      if (isRedelivered)
         await rig.requestAccepted(
           'renew',
           { names: ['bar.rest'], period: 1 },
           { deliveryId: order.deliveryId },
         );
-      return DONE;
+      return SUCCESS_ENVELOPE;
     };
     await rig.main.execute(order.id);
     expect(await rig.read(order.id)).toMatchObject({
       state: 'UNKNOWN',
-      deliveryId: isAgain ? `lost:${order.id}` : order.deliveryId,
+      deliveryId: isRedelivered ? `lost:${order.id}` : order.deliveryId,
     });
   },
 );
@@ -138,7 +139,7 @@ test('sentAt is in the database before the request is sent', async () => {
       state: 'EXECUTING',
       items: [{ state: 'SENT', sentAt: rig.now }],
     });
-    return DONE;
+    return SUCCESS_ENVELOPE;
   };
   await rig.runDue();
   expect(await readItemStates(order.id)).toEqual(['SUCCEEDED']);
@@ -162,7 +163,7 @@ describe('a paid task', () => {
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
   });
 
-  test('fails if the service refuses, with its reason', async () => {
+  test('fails with the service’s reason if the service refuses it', async () => {
     rig.service.answer = async () => {
       throw newServiceError('refused', { code: 'EF01002', text: 'Period too long', httpStatus: 422 });
     };
@@ -172,14 +173,14 @@ describe('a paid task', () => {
       state: 'FAILED',
       items: [{ result: { code: 'EF01002', text: 'Period too long', httpStatus: 422 } }],
     });
-    expect(rig.accepted, 'accounts accepted by a refusal').toEqual([]);
+    expect(rig.acceptedAccountIds, 'accounts accepted by a refusal').toEqual([]);
     expect(await rig.listItemsForWatchList(order.id), 'items for the watch list').toEqual([]);
   });
 
   test('is retried if the service was busy, after its Retry-After and with the same ctid', async () => {
     rig.service.answer = async () => {
       if (rig.service.received.length === 1) throw newServiceError('busy', { retryAfterMs: 90_000 });
-      return DONE;
+      return SUCCESS_ENVELOPE;
     };
     const order = await rig.requestApprovedRenewal('cafe.rest');
     await rig.runDue();
@@ -190,10 +191,10 @@ describe('a paid task', () => {
     });
     expect(await readNextAttemptMs(order.id)).toBe(90_000);
     rig.advanceClock(89_999);
-    // A run that comes early, such as one of the recovery, changes nothing.
+    // An early run, for example by the recovery, changes nothing.
     await rig.main.execute(order.id);
     await rig.runDue();
-    expect(rig.service.countSent(order.id), 'requests before its time').toBe(1);
+    expect(rig.service.countSent(order.id), 'requests before the retry is due').toBe(1);
     rig.advanceClock(1);
     await rig.runDue();
     expect(rig.service.countSent(order.id)).toBe(2);
@@ -218,9 +219,9 @@ describe('an idempotent task', () => {
   test('succeeds if a retry gets a response', async () => {
     rig.service.answer = async () => {
       if (rig.service.received.length === 1) throw newServiceError('unknown_outcome');
-      return DONE;
+      return SUCCESS_ENVELOPE;
     };
-    const order = await rig.requestAccepted('nameservers', nameservers);
+    const order = await rig.requestAccepted('nameservers', NAMESERVERS_INPUT);
     await rig.runDue();
     rig.advanceClock(1_000);
     await rig.runDue();
@@ -238,25 +239,27 @@ describe('several names', () => {
       running += 1;
       maxRunning = Math.max(maxRunning, running);
       await waitUntil(
-        'four are running',
+        'four requests are running',
         () => running === 4 || rig.service.received.length === names.length,
       );
       running -= 1;
-      return DONE;
+      return SUCCESS_ENVELOPE;
     };
     const order = await rig.requestApprovedRenewal(...names);
     await rig.runDue();
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
     expect(maxRunning, 'concurrent requests').toBe(4);
     const received = rig.service.received.map(({ ctid, description }) => [ctid, description]).sort();
-    expect(received).toEqual(names.map((name, index) => [`${order.id}.${index + 1}`, buildRenewal(name, 1)]));
+    expect(received).toEqual(
+      names.map((name, index) => [`${order.id}.${index + 1}`, buildRenewalRequest(name, 1)]),
+    );
   });
 
-  test('are retried alone if the service was busy', async () => {
+  test('are retried individually if the service was busy', async () => {
     rig.service.answer = async ({ ctid }) => {
       if (ctid.endsWith('.2') && rig.service.countSent(ctid) === 1)
         throw newServiceError('busy', { retryAfterMs: 5_000 });
-      return DONE;
+      return SUCCESS_ENVELOPE;
     };
     const order = await rig.requestApprovedRenewal('a.rest', 'b.rest', 'c.rest');
     await rig.runDue();
@@ -276,12 +279,12 @@ describe('several names', () => {
   });
 });
 
-describe('requesters who have left', () => {
+describe('before sending, an order', () => {
   const names = Array.from({ length: 9 }, (_, index) => `name${index + 1}.rest`);
 
-  test('after the approval stop the order', async () => {
+  test('is stopped if its requester has left', async () => {
     const order = await rig.requestApprovedRenewal('cafe.rest');
-    rig.absent.set('U0ALICE', 'left');
+    rig.memberships.set('U0ALICE', 'left');
     await rig.runDue();
     expect(rig.service.received).toEqual([]);
     const { state, items } = await rig.read(order.id);
@@ -295,11 +298,11 @@ describe('requesters who have left', () => {
     ]);
   });
 
-  test('between two names of an order stop the rest', async () => {
+  test('stops its remaining names if its requester has left meanwhile', async () => {
     rig.service.answer = async () => {
-      if (rig.service.received.length === 4) rig.absent.set('U0ALICE', 'left');
+      if (rig.service.received.length === 4) rig.memberships.set('U0ALICE', 'left');
       await waitUntil('four requests are sent', () => rig.service.received.length >= 4);
-      return DONE;
+      return SUCCESS_ENVELOPE;
     };
     const order = await rig.requestApprovedRenewal(...names);
     await rig.runDue();
@@ -312,9 +315,9 @@ describe('requesters who have left', () => {
     expect(stops, 'stop events of concurrent names').toHaveLength(1);
   });
 
-  test('can’t be confirmed while Slack doesn’t return them, so the order waits', async () => {
+  test('waits while Slack can’t confirm that its requester is still a member', async () => {
     const order = await rig.requestApprovedRenewal('cafe.rest');
-    rig.absent.set('U0ALICE', 'unknown');
+    rig.memberships.set('U0ALICE', 'unknown');
     await rig.startProcess().execute(order.id);
     expect(rig.readLog().split('Slack can’t confirm').length - 1, 'warnings of one attempt').toBe(1);
     for (let tries = 0; tries < 30; tries += 1) {
@@ -328,7 +331,7 @@ describe('requesters who have left', () => {
       claim: undefined,
       items: [{ state: 'WAITING', attempts: 0 }],
     });
-    rig.absent.clear();
+    rig.memberships.clear();
     await rig.recover();
     await rig.runDue();
     expect(rig.service.countSent(order.id)).toBe(1);
@@ -337,8 +340,10 @@ describe('requesters who have left', () => {
 });
 
 describe('a secret', () => {
-  test('that was typed is only sent to the service, and is wiped at the end', async () => {
-    const order = await rig.requestAccepted('transfer', TRANSFER, { secret: new Secret('canary-auth-code') });
+  test('that a person typed is sent only to the service, and wiped afterwards', async () => {
+    const order = await rig.requestAccepted('transfer', TRANSFER_INPUT, {
+      secret: new Secret('canary-auth-code'),
+    });
     await approveOrder(rig.orders, order.id, 'U0BOB');
     await rig.runDue();
     const [request] = rig.service.received;
@@ -349,7 +354,7 @@ describe('a secret', () => {
     expect(await rig.store.loadSealedInput(order.id)).toBeUndefined();
   });
 
-  test('that can no longer be opened fails the order', async () => {
+  test('that can no longer be decrypted fails the order', async () => {
     const order = await rig.requestAccepted(
       'user',
       { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
@@ -369,37 +374,37 @@ describe('a secret', () => {
       { user: 'anna', context: 4, defaultEmail: 'anna@example.com' },
       { secret: new Secret('canary-password') },
     );
-    const missing: string[] = [];
+    const missingKeyIds: string[] = [];
     const otherKey = [{ id: 'k2', key: Buffer.alloc(32, 8) }] as const;
     const keyless = rig.startProcess({
-      store: rig.replicaStore(),
-      vault: createVault([...otherKey], (keyId) => missing.push(keyId)),
+      store: rig.createReplicaStore(),
+      vault: createVault([...otherKey], (keyId) => missingKeyIds.push(keyId)),
     });
     await keyless.execute(order.id);
     for (let day = 0; day < 30; day += 1) {
       rig.advanceClock(24 * HOUR_MS);
       await rig.recover();
-      expect(await rig.isDue(order.id), 'still due').toBe(true);
+      expect(await rig.isDue(order.id), 'the order is still due').toBe(true);
       await keyless.execute(order.id);
     }
     expect(await rig.read(order.id)).toEqual(order);
     expect(rig.service.received).toEqual([]);
-    expect(new Set(missing)).toEqual(new Set(['k1']));
+    expect(new Set(missingKeyIds)).toEqual(new Set(['k1']));
 
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED', items: [{ attempts: 1 }] });
     expect(rig.service.countSent(order.id)).toBe(1);
   });
 
-  test('that is missing from the request is noticed at once', async () => {
-    expect(await rig.request('transfer', TRANSFER)).toEqual({
+  test('is required when a transfer is requested', async () => {
+    expect(await rig.request('transfer', TRANSFER_INPUT)).toEqual({
       kind: 'unsupported',
       issue: { code: 'not_sendable' },
     });
   });
 
   test('that no longer exists fails the order', async () => {
-    const order = await rig.requestAccepted('transfer', TRANSFER, { secret: new Secret('auth') });
+    const order = await rig.requestAccepted('transfer', TRANSFER_INPUT, { secret: new Secret('auth') });
     await approveOrder(rig.orders, order.id, 'U0BOB');
     await rig.sql('UPDATE orders SET sealed_input = NULL WHERE id = $1', order.id);
     await rig.runDue();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
 import type { StatementRequest } from '../../src/orders/statement-shape.ts';
-import { findTask } from '../../src/orders/tasks.ts';
+import { getOrderTask } from '../../src/orders/tasks.ts';
 import { toAffectedName } from '../../src/policy/subject.ts';
 import { orderTitle } from '../../src/slack/orders/order.view.ts';
 import { commonFields } from '../../src/slack/orders/statement.view.ts';
@@ -15,10 +15,10 @@ import { ENDPOINTS } from './sample.ts';
  * browser reads.
  */
 
-const SPELLINGS = 3_000;
+const SPELLING_COUNT = 3_000;
 const TIMEOUT_MS = 300_000;
 
-/** Mostly common parts, so that forms accept many spellings. */
+/** Prefers common parts, so that forms accept many spellings. */
 const mostly = <T, U>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<U>) =>
   fc.oneof({ arbitrary: usual, weight: 4 }, { arbitrary: odd, weight: 1 });
 const label = fc.oneof(
@@ -43,7 +43,7 @@ const dot = mostly(fc.constant('.'), fc.constantFrom('。', '．', '｡', '..', 
 const host = fc
   .tuple(label, fc.array(fc.tuple(dot, label), { minLength: 1, maxLength: 3 }))
   .map(([first, rest]) => [first, ...rest.flat()].join(''));
-const stray = fc.constantFrom(
+const strayCharacter = fc.constantFrom(
   ...[
     '\t',
     '\n',
@@ -67,7 +67,7 @@ const stray = fc.constantFrom(
     '･',
   ],
 );
-const before = fc.constantFrom(
+const prefix = fc.constantFrom(
   ...[
     '',
     '',
@@ -86,7 +86,7 @@ const before = fc.constantFrom(
   ],
   ...['info@', 'http://info@', 'a@b@', 'a:b@', 'bar.rest@', 'bar.rest%40', '@', '[', '<http://', '.', ' '],
 );
-const after = fc.constantFrom(
+const suffix = fc.constantFrom(
   ...[
     '',
     '',
@@ -127,28 +127,33 @@ const after = fc.constantFrom(
 /** A host with extra characters, as people and attackers type it. */
 const spelling = fc
   .tuple(
-    mostly(fc.constant(''), before),
+    mostly(fc.constant(''), prefix),
     host,
-    mostly(fc.constant(''), after),
-    mostly(fc.constant(null), fc.tuple(stray, fc.nat({ max: 20 }))),
+    mostly(fc.constant(''), suffix),
+    mostly(fc.constant(null), fc.tuple(strayCharacter, fc.nat({ max: 20 }))),
   )
   .map(([start, middle, end, noise]) => {
     if (noise === null) return start + middle + end;
-    const [sign, at] = noise;
-    return start + middle.slice(0, at) + sign + middle.slice(at) + end;
+    const [character, position] = noise;
+    return start + middle.slice(0, position) + character + middle.slice(position) + end;
   });
 
-const DELEGATION = { ownerc: 1, adminc: 2, techc: 3, nameServers: ['ns1.dns.example', 'ns2.dns.example'] };
+const REGISTRATION_FIELDS = {
+  ownerc: 1,
+  adminc: 2,
+  techc: 3,
+  nameServers: ['ns1.dns.example', 'ns2.dns.example'],
+};
 /** Every field with a host that rules or people depend on. */
 const FIELDS: readonly (readonly [OrderTaskName, (typed: string) => object])[] = [
   ['redirect', (source) => ({ source, target: 'https://x.example/', type: 'DOMAIN', mode: 'HTTP' })],
   ['renew', (name) => ({ names: [name], period: 1 })],
   ['delete', (name) => ({ name })],
-  ['create', (name) => ({ ...DELEGATION, name })],
+  ['create', (name) => ({ ...REGISTRATION_FIELDS, name })],
   ['nameservers', (host) => ({ name: 'cafe.example', nameServers: ['ns1.dns.example', host] })],
 ];
 
-/** The host that a browser reads in a request; undefined if there is anything but a host and a path. */
+/** The host that a browser reads in a request; undefined if there is more than a host and a path. */
 function readBrowserHost(sent: string): string | undefined {
   const address = `http://${sent.replace(/^[^/?#@\\]*@/, '')}`;
   if (!URL.canParse(address)) return undefined;
@@ -157,13 +162,13 @@ function readBrowserHost(sent: string): string | undefined {
 }
 
 test(
-  'rules, the card and the request use the same host, or the form refuses it',
+  'rules, the card and the request use the same host unless the form refuses it',
   async () => {
     const counts = { accepted: 0, refused: 0 };
     await fc.assert(
       fc.asyncProperty(spelling, async (typed) => {
-        for (const [task, inputOf] of FIELDS) {
-          const checked = findTask(task).check(inputOf(typed));
+        for (const [task, buildInput] of FIELDS) {
+          const checked = getOrderTask(task).check(buildInput(typed));
           counts[checked.ok ? 'accepted' : 'refused'] += 1;
           if (!checked.ok) continue;
           const [name = ''] = checked.names;
@@ -173,13 +178,15 @@ test(
           const card = [orderTitle(order), ...commonFields(statement, order).flat()]
             .join('\n')
             .replaceAll('\u2060', '');
-          for (const each of sent) {
-            expect(toAffectedName(each, 'host').hosts[0], `${task}: ${typed}`).toBe(readBrowserHost(each));
-            expect(card, `${task}: ${typed}`).toContain(each);
+          for (const sentHost of sent) {
+            expect(toAffectedName(sentHost, 'host').hosts[0], `${task}: ${typed}`).toBe(
+              readBrowserHost(sentHost),
+            );
+            expect(card, `${task}: ${typed}`).toContain(sentHost);
           }
           if (task !== 'nameservers') expect(sent, `${task}: ${typed}`).toEqual([name]);
-          // Checking the input again, as before sending, changes nothing.
-          expect(findTask(task).check(checked.input)).toEqual(checked);
+          // The input is checked again before it is sent, which changes nothing.
+          expect(getOrderTask(task).check(checked.input)).toEqual(checked);
           // A browser opens the same host for the typed text.
           const typedHost = readBrowserHost(typed.trim().replace(/^https?:\/\//i, ''));
           const [last = ''] = sent.slice(-1);
@@ -187,10 +194,10 @@ test(
             expect(typedHost.replace(/\.$/, ''), `${task}: ${typed}`).toBe(readBrowserHost(last));
         }
       }),
-      { numRuns: SPELLINGS },
+      { numRuns: SPELLING_COUNT },
     );
-    expect(counts.accepted).toBeGreaterThan(SPELLINGS / 4);
-    expect(counts.refused).toBeGreaterThan(SPELLINGS / 4);
+    expect(counts.accepted).toBeGreaterThan(SPELLING_COUNT / 4);
+    expect(counts.refused).toBeGreaterThan(SPELLING_COUNT / 4);
   },
   TIMEOUT_MS,
 );
@@ -199,6 +206,6 @@ function listSentHosts(task: OrderTaskName, request: StatementRequest | undefine
   if (request?.interface !== 'json') throw new Error('expected a JSON request');
   const body = Object.assign({ name: '', source: '', nameServers: [] }, request.body);
   if (task === 'nameservers') return body.nameServers.map((each: { name: string }) => each.name);
-  const [, , inPath = ''] = request.path.split('/');
-  return [task === 'redirect' ? body.source : task === 'create' ? body.name : decodeURIComponent(inPath)];
+  const [, , pathName = ''] = request.path.split('/');
+  return [task === 'redirect' ? body.source : task === 'create' ? body.name : decodeURIComponent(pathName)];
 }

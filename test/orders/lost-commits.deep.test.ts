@@ -8,9 +8,9 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { renderCard } from '../slack/orders/samples.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
-import { OwnServer } from '../support/own-server.ts';
+import { DedicatedServer } from '../support/own-server.ts';
 import { HOUR_MS, newGate, type Rig, startRig, waitUntil } from './rig.ts';
-import { DONE, newServiceError } from './scripted-service.ts';
+import { newServiceError, SUCCESS_ENVELOPE } from './scripted-service.ts';
 
 /* The database loses its last commits during a request: the outcome is still saved, and nothing is sent again. */
 
@@ -23,19 +23,19 @@ afterAll(() => rig.end());
 
 const TABLES = ['orders', 'order_items', 'events', 'approvals', 'unsealed_events'];
 
-/** @returns a function that restores the current orders, like a database that loses later commits */
+/** Saves the orders. @returns a function that restores them, like a database that loses later commits */
 async function takeSnapshot(): Promise<() => Promise<void>> {
-  const kept = await Promise.all(
+  const savedTables = await Promise.all(
     TABLES.map(async (table) => {
       const [row] = await rig.sql(`SELECT coalesce(jsonb_agg(t), '[]')::text AS rows FROM ${table} t`);
       return [table, String(row?.['rows'])] as const;
     }),
   );
   return async () => {
-    // Without triggers, which would refuse the deletion.
+    // The triggers would refuse the deletion.
     await rig.sql('ALTER TABLE events DISABLE TRIGGER USER');
     for (const table of TABLES.toReversed()) await rig.sql(`DELETE FROM ${table}`);
-    for (const [table, rows] of kept) {
+    for (const [table, rows] of savedTables) {
       await rig.sql(
         `INSERT INTO ${table} SELECT * FROM jsonb_populate_recordset(NULL::${table}, $1::jsonb)`,
         rows,
@@ -47,27 +47,27 @@ async function takeSnapshot(): Promise<() => Promise<void>> {
 
 /** Starts a renewal's requests. @returns functions that restore the database before each step */
 async function startRequest(...names: string[]) {
-  const answer = newGate();
-  let giveAnswer = async (): Promise<typeof DONE> => DONE;
+  const responseGate = newGate();
+  let getResponse = async (): Promise<typeof SUCCESS_ENVELOPE> => SUCCESS_ENVELOPE;
   rig.service.answer = async () => {
-    await answer.opened;
-    return giveAnswer();
+    await responseGate.opened;
+    return getResponse();
   };
-  const empty = await takeSnapshot();
+  const restoreEmpty = await takeSnapshot();
   const requested = await rig.requestAccepted('renew', { names, period: 1 });
-  const pending = await takeSnapshot();
+  const restorePending = await takeSnapshot();
   const approved = await approveOrder(rig.orders, requested.id, 'U0BOB');
   if (!approved.ok) throw new Error(refusalText(approved.refusal));
-  const unsent = await takeSnapshot();
+  const restoreUnsent = await takeSnapshot();
   const execution = rig.startProcess().execute(requested.id);
   await waitUntil('the requests are sent', () => rig.service.received.length === names.length);
   return {
     id: requested.id,
-    before: { request: empty, approval: pending, sending: unsent },
+    restoreBefore: { request: restoreEmpty, approval: restorePending, sending: restoreUnsent },
     /** Lets the response arrive, and other processes try the order again. */
-    async respond(what: () => Promise<typeof DONE> = async () => DONE) {
-      giveAnswer = what;
-      answer.open();
+    async respond(newResponse: () => Promise<typeof SUCCESS_ENVELOPE> = async () => SUCCESS_ENVELOPE) {
+      getResponse = newResponse;
+      responseGate.open();
       await execution;
       rig.advanceClock(HOUR_MS);
       await rig.recover();
@@ -77,13 +77,13 @@ async function startRequest(...names: string[]) {
   };
 }
 
-const unreadable = async () => {
+const failUnreadable = async () => {
   throw newServiceError('unknown_outcome');
 };
-const refused = async () => {
+const failRefused = async () => {
   throw newServiceError('refused', { code: 'EF01017', text: 'No' });
 };
-const busy = async () => {
+const failBusy = async () => {
   throw newServiceError('busy', { retryAfterMs: 1_000, httpStatus: 429 });
 };
 
@@ -99,20 +99,20 @@ describe('an order that the database shows as unsent', () => {
     row: string,
     rewind: (o: Awaited<ReturnType<typeof startRequest>>) => Promise<void>,
   ])[] = [
-    ['approved', ({ before }) => before.sending()],
-    ['pending', ({ before }) => before.approval()],
+    ['approved', ({ restoreBefore }) => restoreBefore.sending()],
+    ['pending', ({ restoreBefore }) => restoreBefore.approval()],
     [
       'a draft',
-      async ({ before, id }) => {
-        await before.approval();
+      async ({ restoreBefore, id }) => {
+        await restoreBefore.approval();
         await rig.sql(`UPDATE orders SET state = 'DRAFT' WHERE id = $1`, id);
       },
     ],
     [
       'claimed by the worker that has sent it',
-      async ({ before, id }) => {
+      async ({ restoreBefore, id }) => {
         const { claim } = await rig.read(id);
-        await before.sending();
+        await restoreBefore.sending();
         await rig.sql(
           `UPDATE orders SET state = 'EXECUTING', version = 3, worker_id = $2, lease_until = now() + interval '1 h' WHERE id = $1`,
           id,
@@ -122,8 +122,8 @@ describe('an order that the database shows as unsent', () => {
     ],
     [
       'claimed by another worker, but not sent',
-      async ({ before, id }) => {
-        await before.sending();
+      async ({ restoreBefore, id }) => {
+        await restoreBefore.sending();
         await rig.sql(
           `UPDATE orders SET state = 'EXECUTING', version = 4, worker_id = 'another',
              lease_until = now() + interval '1 h' WHERE id = $1`,
@@ -168,24 +168,24 @@ describe('an order that the database shows as unsent', () => {
   );
 
   test.each([
-    ['an unreadable response', unreadable, /no readable response came back/],
-    ['a refusal', refused, /The service refused.*EF01017/],
-    ['a busy error', busy, /stayed busy/],
-  ])('becomes unknown after %s', async (_what, answer, words) => {
+    ['an unreadable response', failUnreadable, /no readable response came back/],
+    ['a refusal', failRefused, /The service refused.*EF01017/],
+    ['a busy error', failBusy, /stayed busy/],
+  ])('becomes unknown after %s', async (_what, answer, expectedText) => {
     const order = await startRequest('cafe.rest');
-    await order.before.sending();
+    await order.restoreBefore.sending();
     expect(await order.respond(answer)).toMatchObject({ state: 'UNKNOWN', items: [{ state: 'UNKNOWN' }] });
     expect(rig.service.countSent(order.id)).toBe(1);
-    expect(await renderThread(order.id)).toMatch(words);
+    expect(await renderThread(order.id)).toMatch(expectedText);
   });
 
   test('with several names isn’t sent again, and each name keeps its result', async () => {
     const order = await startRequest('a.rest', 'b.rest', 'c.rest');
-    await order.before.sending();
-    let answers = 0;
+    await order.restoreBefore.sending();
+    let answerCount = 0;
     const ended = await order.respond(async () => {
-      answers += 1;
-      return answers === 1 ? DONE : unreadable();
+      answerCount += 1;
+      return answerCount === 1 ? SUCCESS_ENVELOPE : failUnreadable();
     });
     expect(ended.state).toBe('UNKNOWN');
     expect(rig.service.received).toHaveLength(3);
@@ -194,9 +194,9 @@ describe('an order that the database shows as unsent', () => {
     );
   });
 
-  test('stays unknown if that commit isn’t confirmed', async () => {
+  test('becomes unknown once, even if that commit isn’t confirmed', async () => {
     const order = await startRequest('cafe.rest');
-    await order.before.sending();
+    await order.restoreBefore.sending();
     let hasFailed = false;
     rig.setCommitFault(({ log }) => {
       if (hasFailed || log[0]?.kind !== 'invalidated') return undefined;
@@ -209,17 +209,17 @@ describe('an order that the database shows as unsent', () => {
   });
 });
 
-test('an idempotent order becomes unknown too, because the record of its doubt is lost', async () => {
-  rig.service.answer = unreadable;
+test('an idempotent order also becomes unknown if the record of its unanswered request is lost', async () => {
+  rig.service.answer = failUnreadable;
   const order = await rig.requestAccepted('nameservers', {
     name: 'cafe.rest',
     nameServers: ['ns1.a.rest', 'ns2.a.rest'],
   });
-  const unsent = await takeSnapshot();
+  const restoreUnsent = await takeSnapshot();
   rig.setBeforeCommit(async ({ log }) => {
     if (log[0]?.kind !== 'retry_scheduled') return;
     rig.setBeforeCommit(undefined);
-    await unsent();
+    await restoreUnsent();
   });
   await rig.main.execute(order.id);
   expect(await rig.read(order.id)).toMatchObject({
@@ -228,34 +228,34 @@ test('an idempotent order becomes unknown too, because the record of its doubt i
   });
 });
 
-test('an order continues if only a refused connection was lost', async () => {
+test('an order continues if only the record of a failed connection was lost', async () => {
   let tries = 0;
   rig.service.answer = async () => {
     tries += 1;
-    return tries === 1 ? Promise.reject(newServiceError('not_sent')) : DONE;
+    return tries === 1 ? Promise.reject(newServiceError('not_sent')) : SUCCESS_ENVELOPE;
   };
   const order = await rig.requestApprovedRenewal('cafe.rest');
-  const unsent = await takeSnapshot();
+  const restoreUnsent = await takeSnapshot();
   rig.setBeforeCommit(async ({ log }) => {
     if (log[0]?.kind !== 'retry_scheduled') return;
     rig.setBeforeCommit(undefined);
-    await unsent();
+    await restoreUnsent();
   });
   await rig.main.execute(order.id);
   await rig.main.execute(order.id);
   expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
 });
 
-describe('an order that ended although it was sent', () => {
+describe('an order that ended after the database lost its request', () => {
   test.each([
     ['carried out', undefined, 'SUCCEEDED', /S0100.*done twice/],
-    ['refused', refused, 'FAILED', /EF01017.*n.t carried out/],
-    ['not answered', unreadable, 'UNKNOWN', /may have been carried out.*done twice/],
+    ['refused', failRefused, 'FAILED', /EF01017.*n.t carried out/],
+    ['not answered', failUnreadable, 'UNKNOWN', /may have been carried out.*done twice/],
   ] as const)(
-    'as denied notifies people that it was %s, and its card doesn’t say that nothing was sent',
-    async (_what, answer, lateOutcome, words) => {
+    'and was denied notifies people that it was %s, and its card doesn’t say that nothing was sent',
+    async (_what, answer, lateOutcome, expectedText) => {
       const order = await startRequest('cafe.rest');
-      await order.before.approval();
+      await order.restoreBefore.approval();
       await denyOrder(rig.orders, order.id, 'U0BOB', undefined);
       const ended = await order.respond(answer);
       expect(ended).toMatchObject({ state: 'DENIED', items: [{ result: { lateOutcome } }] });
@@ -264,20 +264,20 @@ describe('an order that ended although it was sent', () => {
       expect(text).toMatch(
         /<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>: .*my database lost the record of a sent request/,
       );
-      expect(text).toMatch(words);
+      expect(text).toMatch(expectedText);
       expect(JSON.stringify(renderCard(ended, { approvers: [] }))).not.toContain('nothing was sent');
     },
   );
 
   test.each([
     ['done', undefined, []],
-    ['perhaps done', unreadable, []],
-    ['not done', refused, ['cafe.rest']],
+    ['perhaps done', failUnreadable, []],
+    ['not done', failRefused, ['cafe.rest']],
   ] as const)(
-    'as stopped, but was %s, has a Retry button only if it wasn’t done',
+    'and was stopped has a Retry button only if it wasn’t done (%s)',
     async (_what, answer, names) => {
       const order = await startRequest('cafe.rest');
-      await order.before.sending();
+      await order.restoreBefore.sending();
       rig.accounts.clear();
       await rig.startProcess().execute(order.id);
       expect((await rig.read(order.id)).state).toBe('FAILED');
@@ -288,10 +288,10 @@ describe('an order that ended although it was sent', () => {
     },
   );
 
-  test('and was sent twice has both responses saved, and people are notified', async () => {
+  test('and was sent twice keeps both responses and notifies people', async () => {
     const order = await startRequest('cafe.rest');
-    await order.before.sending();
-    rig.service.answer = async () => ({ ...DONE, stid: 'second' });
+    await order.restoreBefore.sending();
+    rig.service.answer = async () => ({ ...SUCCESS_ENVELOPE, stid: 'second' });
     await rig.startProcess().execute(order.id);
     expect((await rig.read(order.id)).items[0]?.result?.stid).toBe('second');
     const ended = await order.respond();
@@ -300,18 +300,18 @@ describe('an order that ended although it was sent', () => {
       items: [{ result: { stid: '20260301-test-1', lateOutcome: 'SUCCEEDED' } }],
     });
     expect(await renderThread(order.id)).toMatch(/database lost the record of a sent request/);
-    const kept = (await rig.store.loadHistory(order.id, 'system'))
+    const historyText = (await rig.store.loadHistory(order.id, 'system'))
       .map((entry) => JSON.stringify(entry))
       .join();
-    expect(kept).toContain('second');
-    expect(kept).toContain('20260301-test-1');
+    expect(historyText).toContain('second');
+    expect(historyText).toContain('20260301-test-1');
   });
 });
 
 describe('an order that is missing in the database', () => {
   test('is saved again, with its approvers and the service’s response', async () => {
     const order = await startRequest('a.rest', 'b.rest');
-    await order.before.request();
+    await order.restoreBefore.request();
     const ended = await order.respond();
     expect(ended).toMatchObject({
       state: 'UNKNOWN',
@@ -321,8 +321,8 @@ describe('an order that is missing in the database', () => {
     expect(ended.items.map(({ ctid }) => ctid)).toEqual([`${order.id}.1`, `${order.id}.2`]);
     expect(ended.items.map(({ result }) => result?.code)).toEqual(['S0100', 'S0100']);
     expect(await renderThread(order.id)).toMatch(/the bot’s database lost the record/);
-    const again = await rig.request('renew', { names: ['a.rest'], period: 1 });
-    expect(again, 'a new request').toMatchObject({
+    const newRequest = await rig.request('renew', { names: ['a.rest'], period: 1 });
+    expect(newRequest, 'a new request').toMatchObject({
       kind: 'already_open',
       order: { id: order.id },
     });
@@ -331,37 +331,37 @@ describe('an order that is missing in the database', () => {
   test('is saved next to a new order with the same delivery', async () => {
     const order = await startRequest('cafe.rest');
     const { deliveryId } = await rig.read(order.id);
-    await order.before.request();
-    const again = await rig.requestAccepted('renew', { names: ['cafe.rest'], period: 1 }, { deliveryId });
-    expect(again.id).not.toBe(order.id);
+    await order.restoreBefore.request();
+    const newOrder = await rig.requestAccepted('renew', { names: ['cafe.rest'], period: 1 }, { deliveryId });
+    expect(newOrder.id).not.toBe(order.id);
     expect(await order.respond()).toMatchObject({ state: 'UNKNOWN', items: [{ result: { code: 'S0100' } }] });
-    expect((await rig.read(again.id)).state, 'state of the new order').toBe('PENDING');
+    expect((await rig.read(newOrder.id)).state, 'state of the new order').toBe('PENDING');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
     expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   });
 });
 
 test('after a server is restored during a request, nothing is sent again, and the response is saved', async () => {
-  const server = await OwnServer.open();
+  const server = await DedicatedServer.open();
   onTestFinished(() => server.close());
-  const shared = rig;
-  const url = await server.database();
+  const sharedRig = rig;
+  const url = await server.createDatabase();
   rig = await startRig({ database: { url, drop: async () => undefined } });
   onTestFinished(async () => {
     await rig.end();
-    rig = shared;
+    rig = sharedRig;
   });
-  const answer = newGate();
+  const responseGate = newGate();
   rig.service.answer = async () => {
-    await answer.opened;
-    return DONE;
+    await responseGate.opened;
+    return SUCCESS_ENVELOPE;
   };
   const order = await rig.requestApprovedRenewal('cafe.rest');
   const restore = await server.snapshot();
   const execution = rig.startProcess().execute(order.id);
   await waitUntil('the request is sent', () => rig.service.countSent(order.id) === 1);
   await restore();
-  answer.open();
+  responseGate.open();
   await waitUntil('saving the response has failed', () => rig.readLog().includes('saving the outcome'));
   await server.start();
   await execution;
@@ -371,8 +371,8 @@ test('after a server is restored during a request, nothing is sent again, and th
     items: [{ state: 'UNKNOWN', result: { code: 'S0100', text: 'Done by the service' } }],
   });
   // A new process doesn't know about the request.
-  const fresh = openDatabase({ url });
-  onTestFinished(() => fresh.close());
-  await rig.startProcess({ store: createOrderStore(fresh, BOT_SIGNER) }).execute(order.id);
+  const newDatabase = openDatabase({ url });
+  onTestFinished(() => newDatabase.close());
+  await rig.startProcess({ store: createOrderStore(newDatabase, BOT_SIGNER) }).execute(order.id);
   expect(rig.service.countSent(order.id), 'requests').toBe(1);
 }, 120_000);

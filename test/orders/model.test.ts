@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PauseReason } from '../../src/orders/bulk/stored-bulk.ts';
 import { isPaused } from '../../src/orders/bulk/waves.ts';
 import {
-  computeOutcome,
+  computeOrderOutcome,
   isFinal,
   ORDER_STATES,
   type Order,
@@ -11,17 +11,17 @@ import {
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import fc from '../support/properties.ts';
-import { hoursLater, newBulk, newOrder, RESUMED, START } from './sample.ts';
+import { hoursLater, newBulk, newOrder, RESUMED_EVENT, START } from './sample.ts';
 
-/* All events of an order, in any sequence, by any person and at any time. */
+/* Rules hold for all events of an order, in any sequence, by any person and at any time. */
 
 const worker = fc.constantFrom('worker-1', 'worker-2');
 const PEOPLE = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
 const person = fc.constantFrom(...PEOPLE);
-const item = fc.integer({ min: 1, max: 4 });
+const itemNumber = fc.integer({ min: 1, max: 4 });
 const EXCESS = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, orderMinor: 1_800 };
-const ending = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const, 'UNKNOWN' as const);
-const settledAs = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const);
+const itemOutcome = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const, 'UNKNOWN' as const);
+const settledOutcome = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const);
 
 const budget = fc.constantFrom(
   { exceeded: [], admins: [] },
@@ -42,7 +42,7 @@ const eventOf = {
     agreedExcess: fc.constantFrom([], [EXCESS]),
     signed: fc.constant(undefined),
     validApprovers: fc.subarray(PEOPLE),
-    progress: fc.constant(RESUMED.progress),
+    progress: fc.constant(RESUMED_EVENT.progress),
     unreadableGroups: fc.constant([]),
     price: fc.constant(undefined),
     budget,
@@ -59,37 +59,37 @@ const eventOf = {
     type: fc.constant('claimed' as const),
     workerId: worker,
   }),
-  sending: fc.record({ type: fc.constant('sending' as const), workerId: worker, n: item }),
+  sending: fc.record({ type: fc.constant('sending' as const), workerId: worker, n: itemNumber }),
   sending_again: fc.record({
     type: fc.constant('sending' as const),
     workerId: worker,
-    n: item,
+    n: itemNumber,
     retryReason: fc.constant('session_ended' as const),
   }),
   retry_scheduled: fc.record({
     type: fc.constant('retry_scheduled' as const),
     workerId: worker,
-    n: item,
+    n: itemNumber,
     notBefore: fc.constant(hoursLater(1)),
     retryReason: fc.constant('busy' as const),
   }),
   answered: fc.record({
     type: fc.constant('answered' as const),
-    n: item,
-    outcome: ending,
+    n: itemNumber,
+    outcome: itemOutcome,
     result: fc.constant({ summary: { code: 'done' as const } }),
   }),
   given_up: fc.record({
     type: fc.constant('answered' as const),
     abandonedBy: worker,
-    n: item,
-    outcome: ending,
+    n: itemNumber,
+    outcome: itemOutcome,
     result: fc.constant({ summary: { code: 'not_prepared' as const } }),
   }),
   answered_late: fc.record({
     type: fc.constant('answered_late' as const),
-    n: item,
-    outcome: ending,
+    n: itemNumber,
+    outcome: itemOutcome,
     result: fc.constant({ summary: { code: 'refused' as const } }),
   }),
   stopped: fc
@@ -97,7 +97,7 @@ const eventOf = {
       type: fc.constant('stopped' as const),
       summary: fc.constant({ code: 'account_gone' as const }),
       by: fc.option(person, { nil: undefined }),
-      itemNumbers: fc.option(fc.uniqueArray(item), { nil: undefined }),
+      itemNumbers: fc.option(fc.uniqueArray(itemNumber), { nil: undefined }),
     })
     .map(({ by, itemNumbers, ...event }) => ({
       ...event,
@@ -118,14 +118,16 @@ const eventOf = {
     agreedExcess: fc.constantFrom([], [EXCESS]),
     signed: fc.constant(undefined),
     validApprovers: fc.subarray(PEOPLE),
-    progress: fc.constantFrom(true, true, false).map((isApproved) => ({ ...RESUMED.progress, isApproved })),
+    progress: fc
+      .constantFrom(true, true, false)
+      .map((isApproved) => ({ ...RESUMED_EVENT.progress, isApproved })),
     unreadableGroups: fc.constant([]),
     price: fc.constant(undefined),
     budget,
   }),
   hinted: fc.record({
     type: fc.constant('hinted' as const),
-    n: item,
+    n: itemNumber,
     hint: fc.record({
       seen: fc.constantFrom({ code: 'not_registered' as const }, { code: 'deleted' as const }),
       source: fc.constant('rdap.example'),
@@ -137,10 +139,10 @@ const eventOf = {
     type: fc.constant('invalidated' as const),
     summary: fc.constant({ code: 'may_also_be_sent' as const }),
     lostRequest: fc.record({
-      n: item,
+      n: itemNumber,
       sentAt: fc.constant(START),
       attempts: fc.integer({ min: 1, max: 3 }),
-      outcome: ending,
+      outcome: itemOutcome,
       result: fc.constant({ summary: { code: 'may_also_be_sent' as const } }),
     }),
   }),
@@ -149,9 +151,9 @@ const eventOf = {
     .record({
       type: fc.constant('resolved' as const),
       by: person,
-      outcome: settledAs,
+      outcome: settledOutcome,
       reason: fc.constant(undefined),
-      n: fc.option(item, { nil: undefined }),
+      n: fc.option(itemNumber, { nil: undefined }),
     })
     .map(({ n, ...event }) => (n === undefined ? event : { ...event, n })),
 };
@@ -208,15 +210,15 @@ interface Step {
 }
 
 /** Applies the events and reports each accepted step. @returns the final order */
-function applyAll(start: Order, all: readonly TimedEvent[], step: (taken: Step) => void): Order {
+function applyAll(start: Order, sequence: readonly TimedEvent[], onStep: (taken: Step) => void): Order {
   let order = start;
   let hours = 0;
-  for (const timed of all) {
+  for (const timed of sequence) {
     hours += timed.hours;
     const now = hoursLater(hours);
     const result = transition(order, timed.event, now);
     if (!result.ok) continue;
-    step({ before: order, after: result.order, event: timed.event, now, log: result.log });
+    onStep({ before: order, after: result.order, event: timed.event, now, log: result.log });
     order = result.order;
   }
   return order;
@@ -225,21 +227,21 @@ function applyAll(start: Order, all: readonly TimedEvent[], step: (taken: Step) 
 /** Checks a rule at every step of many sequences. */
 function checkEveryStep(rule: (start: Order) => (taken: Step) => void, numRuns = 500): void {
   fc.assert(
-    fc.property(anyStart, timedEvents, (start, all) => {
-      applyAll(start, all, rule(start));
+    fc.property(anyStart, timedEvents, (start, sequence) => {
+      applyAll(start, sequence, rule(start));
     }),
     { numRuns },
   );
 }
 
-describe('any sequence of an order’s events', () => {
-  it('includes every state and every event', () => {
+describe('in any sequence of an order’s events', () => {
+  it('every state and every event can occur', () => {
     const states = new Set<OrderState>();
     const events = new Set<OrderEvent['type']>();
     fc.assert(
-      fc.property(anyStart, timedEvents, (start, all) => {
+      fc.property(anyStart, timedEvents, (start, sequence) => {
         states.add(start.state);
-        applyAll(start, all, ({ after, event }) => {
+        applyAll(start, sequence, ({ after, event }) => {
           states.add(after.state);
           events.add(event.type);
         });
@@ -319,45 +321,45 @@ describe('any sequence of an order’s events', () => {
 
   it('sentAt is set once an item is sent, and the attempt is counted', () => {
     checkEveryStep(() => ({ before, after, event, now }) => {
-      for (const [index, was] of before.items.entries()) {
-        const is = after.items[index];
-        if (is === undefined) throw new Error(`${event.type} lost item ${was.n}`);
-        expect(is.attempts, 'attempts').toBeGreaterThanOrEqual(was.attempts);
+      for (const [index, itemBefore] of before.items.entries()) {
+        const itemAfter = after.items[index];
+        if (itemAfter === undefined) throw new Error(`${event.type} lost item ${itemBefore.n}`);
+        expect(itemAfter.attempts, 'attempts').toBeGreaterThanOrEqual(itemBefore.attempts);
         if (
-          is.state === 'SENT' &&
-          (was.state === 'WAITING' || (event.type === 'sending' && event.n === is.n))
+          itemAfter.state === 'SENT' &&
+          (itemBefore.state === 'WAITING' || (event.type === 'sending' && event.n === itemAfter.n))
         ) {
-          expect(is.sentAt).toEqual(now);
-          expect(is.attempts).toBe(was.attempts + 1);
+          expect(itemAfter.sentAt).toEqual(now);
+          expect(itemAfter.attempts).toBe(itemBefore.attempts + 1);
         }
-        if (is.state === 'SENT') expect(is.sentAt).toBeInstanceOf(Date);
-        if (is.state === 'UNKNOWN' && was.state !== 'UNKNOWN' && event.type !== 'invalidated') {
-          expect(is.sentAt).toBeInstanceOf(Date);
+        if (itemAfter.state === 'SENT') expect(itemAfter.sentAt).toBeInstanceOf(Date);
+        if (itemAfter.state === 'UNKNOWN' && itemBefore.state !== 'UNKNOWN' && event.type !== 'invalidated') {
+          expect(itemAfter.sentAt).toBeInstanceOf(Date);
         }
-        if (is.state === 'WAITING') expect(is.sentAt).toBeUndefined();
+        if (itemAfter.state === 'WAITING') expect(itemAfter.sentAt).toBeUndefined();
       }
     });
   });
 
   it('only the worker with the claim sends, reschedules or gives up, and only in EXECUTING', () => {
     checkEveryStep(() => ({ before, event }) => {
-      const by =
+      const workerId =
         event.type === 'sending' || event.type === 'retry_scheduled'
           ? event.workerId
           : event.type === 'answered'
             ? event.abandonedBy
             : undefined;
-      if (by === undefined) return;
+      if (workerId === undefined) return;
       expect(before.state).toBe('EXECUTING');
-      expect(before.claim?.workerId, `${event.type} by another worker`).toBe(by);
+      expect(before.claim?.workerId, `${event.type} by another worker`).toBe(workerId);
     });
   });
 
   it('a pending order is never claimed without the needed valid approvals', () => {
     fc.assert(
-      fc.property(timedEvents, fc.integer({ min: 1, max: 3 }), (all, approvalsRequired) => {
+      fc.property(timedEvents, fc.integer({ min: 1, max: 3 }), (sequence, approvalsRequired) => {
         let validCount = 0;
-        applyAll(newOrder(['cafe.rest'], { approvalsRequired }), all, ({ after, event }) => {
+        applyAll(newOrder(['cafe.rest'], { approvalsRequired }), sequence, ({ after, event }) => {
           if (event.type === 'approved') {
             validCount = after.approvals.filter(({ userId }) => event.validApprovers.includes(userId)).length;
           }
@@ -408,9 +410,10 @@ describe('any sequence of an order’s events', () => {
       for (const entry of log) {
         expect(entry).toMatchObject({ state: after.state, version: after.version, at: now });
       }
-      const finishes = log.filter(({ kind }) => kind === 'finished').length;
-      const ended = ['SUCCEEDED', 'FAILED', 'UNKNOWN'].includes(after.state) && after.state !== before.state;
-      expect(finishes, 'finished entries').toBe(ended ? 1 : 0);
+      const finishedCount = log.filter(({ kind }) => kind === 'finished').length;
+      const hasEnded =
+        ['SUCCEEDED', 'FAILED', 'UNKNOWN'].includes(after.state) && after.state !== before.state;
+      expect(finishedCount, 'finished entries').toBe(hasEnded ? 1 : 0);
     });
   });
 
@@ -426,7 +429,7 @@ describe('any sequence of an order’s events', () => {
               : states.includes('FAILED')
                 ? 'FAILED'
                 : 'SUCCEEDED';
-          expect(computeOutcome(after.items)).toBe(outcome);
+          expect(computeOrderOutcome(after.items)).toBe(outcome);
           if (states.includes('SENT')) expect(after.state).toBe('EXECUTING');
           if (outcome !== undefined) expect(after.state).toBe(outcome);
           if (['SUCCEEDED', 'FAILED', 'UNKNOWN'].includes(after.state)) expect(after.state).toBe(outcome);
@@ -440,8 +443,8 @@ describe('any sequence of an order’s events', () => {
       expect(after.claim !== undefined, `a claim in ${after.state}`).toBe(after.state === 'EXECUTING');
       const closedAt = event.type === 'answered_late' ? before.closedAt : now;
       expect(after.closedAt).toEqual(isFinal(after.state) ? closedAt : undefined);
-      const waits = after.state === 'DRAFT' || after.state === 'PENDING' || isPaused(after);
-      expect(after.expiresAt !== undefined, `an expiry in ${after.state}`).toBe(waits);
+      const hasDeadline = after.state === 'DRAFT' || after.state === 'PENDING' || isPaused(after);
+      expect(after.expiresAt !== undefined, `an expiry in ${after.state}`).toBe(hasDeadline);
       if (after.state !== 'PENDING' && after.state !== 'DRAFT')
         expect(after.remindAt, `a reminder in ${after.state}`).toBeUndefined();
     });

@@ -11,7 +11,7 @@ import { renderResult } from './sample.ts';
 /* The daily check for people who have left. */
 
 let rig: Rig;
-let linked: PersonAccount[];
+let linkedAccounts: PersonAccount[];
 let teamAccount: Account | undefined;
 let alerts: string[];
 let owners: readonly KnownOwner[];
@@ -29,33 +29,33 @@ beforeEach(async () => {
   alerts = [];
   owners = [];
   markChanges = [];
-  linked = [ALICE, { ...ALICE, id: 'account-bob', userId: 'U0BOB' }];
+  linkedAccounts = [ALICE, { ...ALICE, id: 'account-bob', userId: 'U0BOB' }];
   memberships = new Map();
 });
 afterAll(() => rig.end());
 
-/** Starts the check, like a bot, and waits for its first run. */
-async function start() {
+/** Starts the check as the bot does, and waits for its first run. */
+async function startCheck() {
   const deps: DepartureCheckContext = {
     store: rig.store,
     advance: () => undefined,
     accounts: {
-      listPeople: async () => linked.map(({ userId }) => userId),
-      list: async (userId) => linked.filter((account) => account.userId === userId),
+      listUserIds: async () => linkedAccounts.map(({ userId }) => userId),
+      list: async (userId) => linkedAccounts.filter((account) => account.userId === userId),
       unlink: async (userId) => {
-        const gone = linked.filter((account) => account.userId === userId);
-        linked = linked.filter((account) => account.userId !== userId);
-        return gone;
+        const unlinked = linkedAccounts.filter((account) => account.userId === userId);
+        linkedAccounts = linkedAccounts.filter((account) => account.userId !== userId);
+        return unlinked;
       },
-      team: { current: async () => teamAccount },
+      team: { find: async () => teamAccount },
     },
     alertTeamAccountOwnerLeft: async (account, userId) => void alerts.push(`${account.id} of ${userId}`),
     feeds: { listUserIds: async () => ['U0FEED', 'U0BOB'], remove: async () => undefined },
     keys: { listOwners: async () => [], revoke: async () => 0 },
     owners: {
       listOwners: async () => owners,
-      recordLeft: async (userId) => void markChanges.push(`${userId} left`),
-      recordReturned: async (userId) => void markChanges.push(`${userId} returned`),
+      recordDeparture: async (userId) => void markChanges.push(`${userId} left`),
+      recordReturn: async (userId) => void markChanges.push(`${userId} returned`),
     },
     directory: {
       ...rig.directory,
@@ -72,12 +72,12 @@ async function start() {
     signal: new AbortController().signal,
   };
   const checkIfDue = createDepartureCheck(deps);
-  const first = await checkIfDue().catch((error: unknown) => error);
-  return { checkIfDue, first };
+  const firstResult = await checkIfDue().catch((error: unknown) => error);
+  return { checkIfDue, first: firstResult };
 }
 
 test('the check runs at each start and once a day, for everyone with stored data', async () => {
-  const { checkIfDue } = await start();
+  const { checkIfDue } = await startCheck();
   expect(checkedIds).toEqual(['U0ALICE', 'U0BOB', 'U0FEED']);
   rig.advanceClock(24 * HOUR_MS - 1);
   await checkIfDue();
@@ -89,31 +89,31 @@ test('the check runs at each start and once a day, for everyone with stored data
 
 test('the check is repeated within the day while Slack doesn’t return a person', async () => {
   memberships.set('U0BOB', 'unknown');
-  const { checkIfDue } = await start();
-  expect(linked, 'accounts while a person’s membership is unknown').toHaveLength(2);
+  const { checkIfDue } = await startCheck();
+  expect(linkedAccounts, 'accounts while a person’s membership is unknown').toHaveLength(2);
   memberships.set('U0BOB', 'left');
   await checkIfDue();
-  expect(linked.map(({ userId }) => userId)).toEqual(['U0ALICE']);
-  const times = checkedIds.length;
+  expect(linkedAccounts.map(({ userId }) => userId)).toEqual(['U0ALICE']);
+  const checkCount = checkedIds.length;
   await checkIfDue();
-  expect(checkedIds).toHaveLength(times);
+  expect(checkedIds).toHaveLength(checkCount);
 });
 
 test('the check continues with the next person after a failure', async () => {
   memberships.set('U0ALICE', new Error('the database is away'));
   memberships.set('U0BOB', 'left');
-  expect((await start()).first, 'the reported failure').toBeInstanceOf(AggregateError);
-  expect(linked.map(({ userId }) => userId)).toEqual(['U0ALICE']);
+  expect((await startCheck()).first, 'the reported failure').toBeInstanceOf(AggregateError);
+  expect(linkedAccounts.map(({ userId }) => userId)).toEqual(['U0ALICE']);
 });
 
 test('the check stops only the orders that depend on the person', async () => {
-  const own = await rig.requestAccepted('renew', { names: ['own.rest'], period: 1 });
-  const theirs = await rig.requestAccepted(
+  const ownOrder = await rig.requestAccepted('renew', { names: ['own.rest'], period: 1 });
+  const orderWithTheirAccount = await rig.requestAccepted(
     'renew',
     { names: ['theirs.rest'], period: 1 },
     { requesterId: 'U0ERIN' },
   );
-  const other = await rig.requestAccepted(
+  const unrelatedOrder = await rig.requestAccepted(
     'renew',
     { names: ['other.rest'], period: 1 },
     {
@@ -121,43 +121,45 @@ test('the check stops only the orders that depend on the person', async () => {
       account: { ...ALICE, id: 'account-bob', userId: 'U0BOB' },
     },
   );
-  const over = await rig.requestAccepted('renew', { names: ['over.rest'], period: 1 });
-  await cancelOrder(rig.orders, over.id, 'U0ALICE');
+  const cancelledOrder = await rig.requestAccepted('renew', { names: ['over.rest'], period: 1 });
+  await cancelOrder(rig.orders, cancelledOrder.id, 'U0ALICE');
   memberships.set('U0ALICE', 'left');
-  await start();
-  expect(linked.map(({ userId }) => userId)).toEqual(['U0BOB']);
-  expect(renderResult((await rig.read(own.id)).items[0])).toMatch(/^The requester is no longer/);
-  expect(renderResult((await rig.read(theirs.id)).items[0])).toMatch(/^The account’s owner is no longer/);
-  expect((await rig.read(other.id)).state).toBe('PENDING');
-  expect((await rig.read(over.id)).state).toBe('CANCELLED');
-  expect((await rig.readDueTimes(own.id)).notifications).toBeInstanceOf(Date);
+  await startCheck();
+  expect(linkedAccounts.map(({ userId }) => userId)).toEqual(['U0BOB']);
+  expect(renderResult((await rig.read(ownOrder.id)).items[0])).toMatch(/^The requester is no longer/);
+  expect(renderResult((await rig.read(orderWithTheirAccount.id)).items[0])).toMatch(
+    /^The account’s owner is no longer/,
+  );
+  expect((await rig.read(unrelatedOrder.id)).state).toBe('PENDING');
+  expect((await rig.read(cancelledOrder.id)).state).toBe('CANCELLED');
+  expect((await rig.readDueTimes(ownOrder.id)).notifications).toBeInstanceOf(Date);
 });
 
 test('the team’s account is kept when the admin who linked it has left, and admins are notified', async () => {
-  linked = [ALICE];
+  linkedAccounts = [ALICE];
   teamAccount = { ...ALICE, id: 'account-team', userId: undefined, linkedBy: 'U0ADA' };
   const order = await rig.requestAccepted(
     'renew',
     { names: ['team.rest'], period: 1 },
     { requesterId: 'U0DAVE', account: teamAccount },
   );
-  await start();
-  expect(checkedIds, 'checked people, with the admin who linked it').toContain('U0ADA');
+  await startCheck();
+  expect(checkedIds, 'checked people, including the admin who linked it').toContain('U0ADA');
   expect(alerts).toEqual([]);
   memberships.set('U0ADA', 'left');
-  await start();
+  await startCheck();
   expect(alerts).toEqual(['account-team of U0ADA']);
   expect((await rig.read(order.id)).state).toBe('PENDING');
 });
 
-test('the names of owners who left are marked until they are back', async () => {
-  linked = [];
+test('the names of owners who left are marked until they return', async () => {
+  linkedAccounts = [];
   owners = [
     { id: 'U0GONE', hasLeft: false },
     { id: 'U0BACK', hasLeft: true },
     { id: 'U0HERE', hasLeft: false },
   ];
   memberships.set('U0GONE', 'left');
-  await start();
+  await startCheck();
   expect(markChanges).toEqual(['U0GONE left', 'U0BACK returned']);
 });

@@ -5,8 +5,8 @@ import { Secret } from '../../src/service/secret.ts';
 import { ALICE, type Rig, startRig } from './rig.ts';
 
 /*
- * An order of a two-factor account when the one-time token of this half minute is used up, and a call has no time to
- * wait for the next one.
+ * A two-factor account has used up its one-time token for this half minute. Requests time out before the next one is
+ * valid.
  */
 
 const HALF_MINUTE_MS = 30_000;
@@ -66,16 +66,16 @@ test('an order waits for the next one-time token and is then sent automatically'
     state: 'APPROVED',
     items: [{ state: 'WAITING', notBefore: new Date(rig.now.getTime() + HALF_MINUTE_MS) }],
   });
-  const [heldBack] = (await rig.store.loadHistory(order.id, 'system')).filter(
+  const [retryEntry] = (await rig.store.loadHistory(order.id, 'system')).filter(
     (each) => each.kind === 'retry_scheduled',
   );
-  expect(heldBack?.retryReason).toEqual({ code: 'token_used' });
+  expect(retryEntry?.retryReason).toEqual({ code: 'token_used' });
 
   rig.advanceClock(HALF_MINUTE_MS);
   await rig.runDue();
   expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
-  const answers = (task: 'session.create' | 'redirect.update') =>
+  const listStatuses = (task: 'session.create' | 'redirect.update') =>
     service.requestsFor({ task }).map(({ status }) => status);
-  expect(answers('session.create'), 'responses to sign-ins').toEqual([200, 200]);
-  expect(answers('redirect.update')).toEqual([200, 401, 200]);
+  expect(listStatuses('session.create'), 'responses to sign-ins').toEqual([200, 200]);
+  expect(listStatuses('redirect.update')).toEqual([200, 401, 200]);
 });

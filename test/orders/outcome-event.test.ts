@@ -1,79 +1,96 @@
 import { expect, test } from 'vitest';
 import type { Order, OrderItem } from '../../src/orders/order.ts';
 import { buildErrorOutcome, buildOutcomeEvent } from '../../src/orders/outcome-event.ts';
-import { findTask } from '../../src/orders/tasks.ts';
+import { getOrderTask } from '../../src/orders/tasks.ts';
 import { ServiceError, type ServiceErrorKind } from '../../src/service/errors.ts';
 import { hoursLater, newOrder, START } from './sample.ts';
 
 const order = newOrder(['a.rest'], { state: 'EXECUTING', claim: { workerId: 'w' } });
-const [waiting] = order.items as readonly [OrderItem];
-const sentItem: OrderItem = { ...waiting, state: 'SENT', sentAt: START, attempts: 2 };
+const [waitingItem] = order.items as readonly [OrderItem];
+const sentItem: OrderItem = { ...waitingItem, state: 'SENT', sentAt: START, attempts: 2 };
 const summary = { code: 'refused' } as const;
-const answer = { type: 'answered', n: 1, outcome: 'FAILED', result: { summary } } as const;
-const unsent = { ...answer, result: { summary, errorKind: 'not_sent' } } as const;
-const retry = {
+const failedEvent = { type: 'answered', n: 1, outcome: 'FAILED', result: { summary } } as const;
+const unsentEvent = { ...failedEvent, result: { summary, errorKind: 'not_sent' } } as const;
+const retryEvent = {
   type: 'retry_scheduled',
   workerId: 'w',
   n: 1,
   notBefore: hoursLater(1),
   retryReason: 'busy',
 } as const;
-const inDoubt = { ...retry, doubt: { code: 'sent_again' } } as const;
+const retryInDoubtEvent = { ...retryEvent, doubt: { code: 'sent_again' } } as const;
 
 test.each<
   [
     what: string,
     item: Partial<OrderItem>,
-    event: typeof answer | typeof unsent | typeof retry,
+    event: typeof failedEvent | typeof unsentEvent | typeof retryEvent,
     type: string,
     Partial<Order>?,
   ]
 >([
-  ['a response', sentItem, answer, 'answered'],
-  ['a response after its worker was given up', { ...sentItem, state: 'UNKNOWN' }, answer, 'answered'],
-  ['a response after a settlement', { ...sentItem, state: 'FAILED' }, answer, 'answered_late'],
-  ['a response after a settlement as done', { ...sentItem, state: 'SUCCEEDED' }, answer, 'answered_late'],
+  ['a response', sentItem, failedEvent, 'answered'],
+  ['a response after its worker was given up', { ...sentItem, state: 'UNKNOWN' }, failedEvent, 'answered'],
+  ['a response after a settlement', { ...sentItem, state: 'FAILED' }, failedEvent, 'answered_late'],
+  [
+    'a response after a settlement as done',
+    { ...sentItem, state: 'SUCCEEDED' },
+    failedEvent,
+    'answered_late',
+  ],
   [
     'a response after its order has ended',
     { ...sentItem, state: 'UNKNOWN' },
-    answer,
+    failedEvent,
     'answered_late',
     { state: 'FAILED' },
   ],
-  ['a response to a lost request', waiting, answer, 'invalidated'],
-  ['a failure before sending', sentItem, unsent, 'answered'],
-  ['a failure before sending a stopped item', { ...sentItem, state: 'FAILED' }, unsent, 'answered'],
+  ['a response to a lost request', waitingItem, failedEvent, 'invalidated'],
+  ['a failure before sending', sentItem, unsentEvent, 'answered'],
+  ['a failure before sending a stopped item', { ...sentItem, state: 'FAILED' }, unsentEvent, 'answered'],
   [
     'a failure before sending a settled item',
     { ...sentItem, state: 'FAILED', result: { summary, resolvedBy: 'U0BOB' } },
-    unsent,
+    unsentEvent,
     'answered_late',
   ],
-  ['a retry', sentItem, retry, 'retry_scheduled'],
-  ['a retry that is already scheduled', { ...waiting, attempts: 2 }, retry, 'retry_scheduled'],
-  ['a retry that was sent meanwhile', { ...waiting, attempts: 3, sentAt: START }, retry, 'retry_scheduled'],
-  ['a retry of a lost request', { ...waiting, attempts: 1 }, retry, 'invalidated'],
-  ['a retry that contradicts its row', { ...waiting, attempts: 2, sentAt: START }, retry, 'invalidated'],
+  ['a retry', sentItem, retryEvent, 'retry_scheduled'],
+  ['a retry that is already scheduled', { ...waitingItem, attempts: 2 }, retryEvent, 'retry_scheduled'],
   [
-    'a recorded doubt',
-    { ...waiting, attempts: 2, result: { summary, inDoubt: true } },
-    inDoubt,
+    'a retry that was sent meanwhile',
+    { ...waitingItem, attempts: 3, sentAt: START },
+    retryEvent,
     'retry_scheduled',
   ],
-  ['a lost doubt', { ...waiting, attempts: 2 }, inDoubt, 'invalidated'],
-  ['a retry after a settlement', { ...sentItem, state: 'FAILED' }, retry, 'answered_late'],
+  ['a retry of a lost request', { ...waitingItem, attempts: 1 }, retryEvent, 'invalidated'],
+  [
+    'a retry that contradicts its row',
+    { ...waitingItem, attempts: 2, sentAt: START },
+    retryEvent,
+    'invalidated',
+  ],
+  [
+    'a recorded doubt',
+    { ...waitingItem, attempts: 2, result: { summary, inDoubt: true } },
+    retryInDoubtEvent,
+    'retry_scheduled',
+  ],
+  ['a lost doubt', { ...waitingItem, attempts: 2 }, retryInDoubtEvent, 'invalidated'],
+  ['a retry after a settlement', { ...sentItem, state: 'FAILED' }, retryEvent, 'answered_late'],
 ])('the expected event is built for %s', (_what, item, event, type, changes) => {
-  const current = { ...order, ...changes, items: [{ ...waiting, ...item }] };
-  expect(buildOutcomeEvent(current, { event, sentItem, finalAnswer: answer }).type).toBe(type);
-  expect(buildOutcomeEvent(current, { event, sentItem: undefined, finalAnswer: answer })).toBe(event);
+  const current = { ...order, ...changes, items: [{ ...waitingItem, ...item }] };
+  expect(buildOutcomeEvent(current, { event, sentItem, finalAnswer: failedEvent }).type).toBe(type);
+  expect(buildOutcomeEvent(current, { event, sentItem: undefined, finalAnswer: failedEvent })).toBe(event);
 });
 
-test('the event for a lost success says that it was done', () => {
-  const done = { ...answer, outcome: 'SUCCEEDED' } as const;
-  const lost = (event: typeof answer | typeof done) =>
+test('the event for a lost request includes its result', () => {
+  const done = { ...failedEvent, outcome: 'SUCCEEDED' } as const;
+  const buildLostEvent = (event: typeof failedEvent | typeof done) =>
     buildOutcomeEvent(order, { event, sentItem }) as { readonly lostRequest?: { readonly result: unknown } };
-  expect(lost(done).lostRequest?.result).toMatchObject({ summary: { since: { code: 'answered_done' } } });
-  expect(lost(answer).lostRequest?.result).toMatchObject({ summary: { since: summary } });
+  expect(buildLostEvent(done).lostRequest?.result).toMatchObject({
+    summary: { since: { code: 'answered_done' } },
+  });
+  expect(buildLostEvent(failedEvent).lostRequest?.result).toMatchObject({ summary: { since: summary } });
 });
 
 test.each<
@@ -110,24 +127,27 @@ test.each<
     true,
     { event: { outcome: 'UNKNOWN', result: { summary: { code: 'earlier_unanswered' } } } },
   ],
-])('%s at attempt %j, sent: %s, in doubt: %s', (kind, attempts, mayBeDone, doubted, expected) => {
-  const item: OrderItem = {
-    ...waiting,
-    attempts: 2,
-    ...(doubted && { result: { summary, inDoubt: true } }),
-  };
-  const progress = {
-    ...{ task: findTask('renew'), account: order.account, item, workerId: 'w', mayBeDone },
-    sentItem: attempts === undefined ? undefined : { ...sentItem, attempts },
-  };
-  const outcome = buildErrorOutcome(new ServiceError(kind, kind, { task: 'renew' }), progress, START);
-  expect(outcome).toMatchObject(expected);
-  expect('finalAnswer' in outcome).toBe('finalAnswer' in expected);
-  // Without a sent request, the current attempt is one more than the item's.
-  const third = buildErrorOutcome(
-    new ServiceError('not_sent', kind, { task: 'renew' }),
-    { ...progress, sentItem: undefined, item: { ...item, attempts: 3 } },
-    START,
-  );
-  expect(third.event.type).toBe('answered');
-});
+])(
+  'the expected outcome is built for %s at attempt %j (may be done: %s, in doubt: %s)',
+  (kind, attempts, mayBeDone, isInDoubt, expected) => {
+    const item: OrderItem = {
+      ...waitingItem,
+      attempts: 2,
+      ...(isInDoubt && { result: { summary, inDoubt: true } }),
+    };
+    const progress = {
+      ...{ task: getOrderTask('renew'), account: order.account, item, workerId: 'w', mayBeDone },
+      sentItem: attempts === undefined ? undefined : { ...sentItem, attempts },
+    };
+    const outcome = buildErrorOutcome(new ServiceError(kind, kind, { task: 'renew' }), progress, START);
+    expect(outcome).toMatchObject(expected);
+    expect('finalAnswer' in outcome).toBe('finalAnswer' in expected);
+    // Without a sent request, the current attempt is one more than the item's.
+    const fourthAttempt = buildErrorOutcome(
+      new ServiceError('not_sent', kind, { task: 'renew' }),
+      { ...progress, sentItem: undefined, item: { ...item, attempts: 3 } },
+      START,
+    );
+    expect(fourthAttempt.event.type).toBe('answered');
+  },
+);

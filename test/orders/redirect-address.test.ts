@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { findTask } from '../../src/orders/tasks.ts';
+import { getOrderTask } from '../../src/orders/tasks.ts';
 
 const checkRedirect = (fields: Readonly<Record<string, unknown>>) =>
-  findTask('redirect').check({
+  getOrderTask('redirect').check({
     source: 'www.cafe.rest',
     target: 'https://www.example.com/menu',
     type: 'DOMAIN',
     mode: 'HTTP',
     ...fields,
   });
-const readNames = (source: string) => {
+const readNamesOrIssues = (source: string) => {
   const checked = checkRedirect({ source });
   return checked.ok ? checked.names : checked.issues.map(({ field, code }) => ({ field, code }));
 };
@@ -27,9 +27,9 @@ describe('the source of a redirect', () => {
     ['Info@Cafe.rest.', 'Info@cafe.rest'],
     ['<http://cafe.rest/menu|cafe.rest/menu>', 'cafe.rest/menu'],
     ['<mailto:info@cafe.rest|info@cafe.rest>', 'info@cafe.rest'],
-  ])('%s is sent as %s', (typed, sent) => {
-    expect(readNames(typed)).toEqual([sent]);
-    expect(readNames(sent)).toEqual([sent]);
+  ])('(%s) is sent as %s', (typed, sent) => {
+    expect(readNamesOrIssues(typed)).toEqual([sent]);
+    expect(readNamesOrIssues(sent)).toEqual([sent]);
   });
 
   test.each([
@@ -70,13 +70,13 @@ describe('the source of a redirect', () => {
     'cafe.rest/a\uff0fb',
     'cafe.rest/a\uff1fb',
     '<http://bar.rest|cafe.rest>',
-  ])('%s is refused', (typed) => {
-    expect(readNames(typed)).toEqual([{ field: 'source', code: 'redirect_source_malformed' }]);
+  ])('(%s) is refused', (typed) => {
+    expect(readNamesOrIssues(typed)).toEqual([{ field: 'source', code: 'redirect_source_malformed' }]);
   });
 });
 
 describe('the target of a redirect', () => {
-  const fieldsOf = (fields: Readonly<Record<string, unknown>>) => {
+  const listRefusedFields = (fields: Readonly<Record<string, unknown>>) => {
     const checked = checkRedirect(fields);
     return checked.ok ? [] : checked.issues.map(({ field }) => field);
   };
@@ -89,7 +89,7 @@ describe('the target of a redirect', () => {
     'https://[2001:db8::1]:8443/x',
     'https://café.example/',
   ])('may be %s', (target) => {
-    expect(fieldsOf({ target, backup: target })).toEqual([]);
+    expect(listRefusedFields({ target, backup: target })).toEqual([]);
   });
 
   test.each([
@@ -104,6 +104,6 @@ describe('the target of a redirect', () => {
     'https://example.com:port/',
     'nowhere',
   ])('can’t be %s', (target) => {
-    expect(fieldsOf({ target, backup: target })).toEqual(['target', 'backup']);
+    expect(listRefusedFields({ target, backup: target })).toEqual(['target', 'backup']);
   });
 });

@@ -8,9 +8,9 @@ import { orderReply } from '../../src/slack/orders/thread.view.ts';
 import { renderCard } from '../slack/orders/samples.ts';
 import { HOUR_MS, MINUTE_MS, newGate, type Rig, runConcurrently, startRig, waitUntil } from './rig.ts';
 import { renderResult } from './sample.ts';
-import { DONE, newServiceError } from './scripted-service.ts';
+import { newServiceError, SUCCESS_ENVELOPE } from './scripted-service.ts';
 
-/* Actions after an order was sent: settling an unknown outcome, and showing its secret. */
+/* After an order was sent: settling an unknown outcome, revealing a secret, and late responses. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -20,11 +20,11 @@ beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
 describe('settling an unknown outcome', () => {
-  /** An order whose first name is done and whose second is unknown. */
-  const requestUnknown = async () => {
+  /** Requests an order whose first name is done and whose second is unknown. */
+  const requestWithUnknownName = async () => {
     rig.service.answer = async ({ ctid }) => {
       if (ctid.endsWith('.2')) throw newServiceError('unknown_outcome');
-      return DONE;
+      return SUCCESS_ENVELOPE;
     };
     const order = await rig.requestApprovedRenewal('a.rest', 'b.rest');
     await rig.runDue();
@@ -32,8 +32,8 @@ describe('settling an unknown outcome', () => {
     return order;
   };
 
-  test.each(['SUCCEEDED', 'FAILED'] as const)('as %s ends it and records the person', async (outcome) => {
-    const order = await requestUnknown();
+  test.each(['SUCCEEDED', 'FAILED'] as const)('as %s ends the order, with the person', async (outcome) => {
+    const order = await requestWithUnknownName();
     const settled = await resolveOrder(rig.orders, order.id, 'U0BOB', outcome, 'seen at the service');
     expect(settled.ok).toBe(true);
     const ended = await rig.read(order.id);
@@ -53,7 +53,7 @@ describe('settling an unknown outcome', () => {
   });
 
   test('happens once for concurrent clicks', async () => {
-    const order = await requestUnknown();
+    const order = await requestWithUnknownName();
     const outcomes = await runConcurrently(6, (index) =>
       resolveOrder(rig.orders, order.id, 'U0BOB', index % 2 === 0 ? 'SUCCEEDED' : 'FAILED', undefined),
     );
@@ -64,7 +64,7 @@ describe('settling an unknown outcome', () => {
 
 describe('a secret result', () => {
   const requestAuthCode = async () => {
-    rig.service.answer = async () => ({ ...DONE, data: [{ authInfo: 'canary-auth' }] });
+    rig.service.answer = async () => ({ ...SUCCESS_ENVELOPE, data: [{ authInfo: 'canary-auth' }] });
     const order = await rig.requestAccepted('authcode', { name: 'cafe.rest' });
     await rig.runDue();
     return rig.read(order.id);
@@ -88,7 +88,7 @@ describe('a secret result', () => {
   test('is available for an hour and then wiped', async () => {
     const order = await requestAuthCode();
     rig.advanceClock(HOUR_MS - 1);
-    const young = await requestAuthCode();
+    const newerOrder = await requestAuthCode();
     rig.advanceClock(1);
     await rig.recover();
     expect(await reveal(order.id)).toBe('refused');
@@ -97,15 +97,15 @@ describe('a secret result', () => {
       order.id,
     );
     expect(wiped).toEqual({ sealed: null, key_id: null });
-    expect(await reveal(young.id), 'a newer secret').toBe('canary-auth');
+    expect(await reveal(newerOrder.id), 'a newer secret').toBe('canary-auth');
   });
 
-  test('with a missing key is available again when the key is back', async () => {
+  test('whose key is missing is available again once the key is back', async () => {
     const order = await requestAuthCode();
     const vault = createVault([{ id: 'k2', key: Buffer.alloc(32, 8) }]);
     const { store } = rig;
-    const locked = await revealSecret({ store, vault, now: () => rig.now }, order.id, 'U0ALICE');
-    expect(locked).toMatchObject({
+    const outcomeWithoutKey = await revealSecret({ store, vault, now: () => rig.now }, order.id, 'U0ALICE');
+    expect(outcomeWithoutKey).toMatchObject({
       kind: 'refused',
       refusal: { code: 'secret_key_missing' },
     });
@@ -113,7 +113,7 @@ describe('a secret result', () => {
     expect(await reveal(order.id)).toBe('refused');
   });
 
-  test('that couldn’t be shown can be requested again, within its hour', async () => {
+  test('that couldn’t be shown can be revealed again within its hour', async () => {
     const order = await requestAuthCode();
     const outcome = await revealSecret(rig.orders, order.id, 'U0ALICE');
     if (outcome.kind !== 'revealed') throw new Error(refusalText(outcome.refusal));
@@ -127,7 +127,7 @@ describe('a secret result', () => {
 
   test('can be a password that the service generated', async () => {
     rig.service.answer = async () => ({
-      ...DONE,
+      ...SUCCESS_ENVELOPE,
       messages: [{ code: 'MSG13004', objects: [{ type: 'password', value: 'canary-password' }] }],
     });
     const order = await rig.requestAccepted('user', {
@@ -141,13 +141,13 @@ describe('a secret result', () => {
 });
 
 describe('a late response', () => {
-  /** A renewal whose worker was given up while its request is running. */
+  /** Starts a renewal whose worker is given up while its requests are running. */
   const startAbandoned = async (...names: string[]) => {
-    const answer = newGate();
-    let giveAnswer: () => Promise<typeof DONE> = async () => DONE;
+    const responseGate = newGate();
+    let getResponse: () => Promise<typeof SUCCESS_ENVELOPE> = async () => SUCCESS_ENVELOPE;
     rig.service.answer = async () => {
-      await answer.opened;
-      return giveAnswer();
+      await responseGate.opened;
+      return getResponse();
     };
     const order = await rig.requestApprovedRenewal(...names);
     const execution = rig.main.execute(order.id);
@@ -157,31 +157,31 @@ describe('a late response', () => {
     expect((await rig.read(order.id)).state).toBe('UNKNOWN');
     return {
       id: order.id,
-      async respond(what: () => Promise<typeof DONE>) {
-        giveAnswer = what;
-        answer.open();
+      async respond(newResponse: () => Promise<typeof SUCCESS_ENVELOPE>) {
+        getResponse = newResponse;
+        responseGate.open();
         await execution;
         return rig.read(order.id);
       },
     };
   };
-  const busy = async () => {
+  const failBusy = async () => {
     throw newServiceError('busy', { retryAfterMs: 1_000, httpStatus: 429 });
   };
-  const refused = async () => {
+  const failRefused = async () => {
     throw newServiceError('refused', { code: 'EF01017', text: 'No' });
   };
-  const lastReply = async (orderId: string) => {
+  const renderLastReply = async (orderId: string) => {
     const order = await rig.read(orderId);
     const last = (await rig.store.loadHistory(orderId, 'system')).at(-1);
     return last === undefined ? '' : JSON.stringify(orderReply(order, last, ['U0BOB', 'S0LEADS']));
   };
 
   test.each([
-    ['busy', busy, /busy/],
-    ['refused', refused, /refused/],
+    ['busy', failBusy, /busy/],
+    ['refused', failRefused, /refused/],
   ])(
-    'that it wasn’t carried out (%s) fails the order, which can be retried',
+    'saying that it wasn’t carried out (%s) fails the order, which can be retried',
     async (_what, answer, expectedText) => {
       const order = await startAbandoned('late2.rest');
       const ended = await order.respond(answer);
@@ -197,28 +197,28 @@ describe('a late response', () => {
     async (outcome) => {
       const order = await startAbandoned('late3.rest');
       await resolveOrder(rig.orders, order.id, 'U0BOB', outcome, undefined);
-      const ended = await order.respond(outcome === 'SUCCEEDED' ? async () => DONE : refused);
+      const ended = await order.respond(outcome === 'SUCCEEDED' ? async () => SUCCESS_ENVELOPE : failRefused);
       expect(ended).toMatchObject({
         state: outcome,
         items: [{ state: outcome, result: { resolvedBy: 'U0BOB', lateOutcome: outcome } }],
       });
-      expect(await lastReply(order.id)).toMatch(/confirms the outcome that was entered/);
+      expect(await renderLastReply(order.id)).toMatch(/confirms the outcome that was entered/);
       expect((await rig.readDueTimes(order.id)).notifications, 'notifications').toBeInstanceOf(Date);
     },
   );
 
-  test('that it was done, after a settlement as failed, notifies approvers and removes Retry', async () => {
+  test('with a success, after a settlement as failed, notifies approvers and removes Retry', async () => {
     const order = await startAbandoned('late4.rest');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'FAILED', 'not on the invoice');
     expect(JSON.stringify(renderCard(await rig.read(order.id), { approvers: [], now: rig.now }))).toContain(
       'order_retry',
     );
-    const ended = await order.respond(async () => DONE);
+    const ended = await order.respond(async () => SUCCESS_ENVELOPE);
     expect(ended).toMatchObject({
       state: 'FAILED',
       items: [{ state: 'FAILED', result: { lateOutcome: 'SUCCEEDED' } }],
     });
-    const text = await lastReply(order.id);
+    const text = await renderLastReply(order.id);
     expect(text).toMatch(/<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>.*contradicts/);
     expect(text).toMatch(/<@U0BOB> marked it as failed.*it was carried out.*S0100/);
     expect(JSON.stringify(renderCard(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
@@ -229,14 +229,16 @@ describe('a late response', () => {
     expect(await rig.listHistory(order.id)).toContain('answered_late');
   });
 
-  test('that it wasn’t done, after a settlement as done, notifies approvers', async () => {
+  test('with a failure, after a settlement as done, notifies approvers', async () => {
     const order = await startAbandoned('late5.rest');
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
-    expect(await order.respond(busy)).toMatchObject({
+    expect(await order.respond(failBusy)).toMatchObject({
       state: 'SUCCEEDED',
       items: [{ result: { lateOutcome: 'FAILED' } }],
     });
-    expect(await lastReply(order.id)).toMatch(/<@U0BOB>.*contradicts.*marked it as done.*wasn’t carried out/);
+    expect(await renderLastReply(order.id)).toMatch(
+      /<@U0BOB>.*contradicts.*marked it as done.*wasn’t carried out/,
+    );
   });
 
   test('that leaves the outcome open changes nothing', async () => {
@@ -249,11 +251,11 @@ describe('a late response', () => {
     expect(after).toEqual(before);
   });
 
-  test('with a secret, after a settlement as done, can still be shown to the requester', async () => {
-    const answer = newGate();
+  test('has a secret that the requester can still reveal after a settlement as done', async () => {
+    const responseGate = newGate();
     rig.service.answer = async () => {
-      await answer.opened;
-      return { ...DONE, data: [{ authInfo: 'canary-auth' }] };
+      await responseGate.opened;
+      return { ...SUCCESS_ENVELOPE, data: [{ authInfo: 'canary-auth' }] };
     };
     const order = await rig.requestAccepted('authcode', { name: 'late9.rest' });
     const execution = rig.main.execute(order.id);
@@ -261,15 +263,15 @@ describe('a late response', () => {
     rig.advanceClock(MINUTE_MS);
     await rig.recover();
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
-    answer.open();
+    responseGate.open();
     await execution;
-    expect(await lastReply(order.id)).toContain('order_reveal');
+    expect(await renderLastReply(order.id)).toContain('order_reveal');
     const outcome = await revealSecret(rig.orders, order.id, 'U0ALICE');
     expect(outcome.kind === 'revealed' ? outcome.secret.reveal() : outcome.refusal).toBe('canary-auth');
   });
 });
 
-describe('an idempotent task that is in doubt', () => {
+describe('an idempotent task whose first request may have been carried out', () => {
   const requestInDoubt = async () => {
     const order = await rig.requestAccepted('nameservers', {
       name: 'doubt.rest',
@@ -316,7 +318,7 @@ describe('an idempotent task that is in doubt', () => {
 
   test('is done if the second request is done', async () => {
     const order = await requestInDoubt();
-    rig.service.answer = async () => DONE;
+    rig.service.answer = async () => SUCCESS_ENVELOPE;
     rig.advanceClock(MINUTE_MS);
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({

@@ -16,7 +16,7 @@ import { createOrderStore } from '../../src/store/orders.ts';
 import { newOrder } from '../store/order-rig.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { contextWith } from '../support/context.ts';
-import { OwnServer } from '../support/own-server.ts';
+import { DedicatedServer } from '../support/own-server.ts';
 import { renderResult } from './sample.ts';
 
 /*
@@ -24,19 +24,19 @@ import { renderResult } from './sample.ts';
  * unsent, but that may have been sent, isn't sent. A plain restart changes nothing.
  */
 
-let server: OwnServer;
+let server: DedicatedServer;
 let url: string;
-const processes: Process[] = [];
+const processes: BotProcess[] = [];
 
 beforeAll(async () => {
-  server = await OwnServer.open({ synchronous_commit: 'off' });
+  server = await DedicatedServer.open({ synchronous_commit: 'off' });
 }, 120_000);
 afterEach(async () => {
-  for (const each of processes.splice(0)) await each.die();
+  for (const each of processes.splice(0)) await each.kill();
 });
 afterAll(() => server.close());
 
-const WITHIN = { timeout: 30_000, interval: 20 };
+const WAIT_OPTIONS = { timeout: 30_000, interval: 20 };
 
 function succeeds(work: Promise<unknown>): Promise<boolean> {
   return work.then(
@@ -46,19 +46,19 @@ function succeeds(work: Promise<unknown>): Promise<boolean> {
 }
 
 /** The parts of a bot process that the guard depends on. */
-class Process {
+class BotProcess {
   readonly #database: ReturnType<typeof openDatabase>;
   readonly store: ReturnType<typeof createOrderStore>;
   readonly #deps: Parameters<typeof markUnsentAsUnknown>[0];
   #heartbeat: RunningHeartbeat | undefined;
-  logged = '';
-  aheadMs = 0;
+  logText = '';
+  clockOffsetMs = 0;
 
   constructor(beatMs: number) {
     this.#database = openDatabase({ url });
     this.store = createOrderStore(this.#database, BOT_SIGNER);
     const write = (chunk: unknown, _encoding: string, done: () => void) => {
-      this.logged += String(chunk);
+      this.logText += String(chunk);
       done();
     };
     this.#deps = contextWith({
@@ -68,12 +68,12 @@ class Process {
       log: createLog('debug', new Writable({ write })),
       processId: randomUUID(),
       beatMs,
-      otherProcessesMs: 2_000,
+      otherProcessesCheckMs: 2_000,
     });
     processes.push(this);
   }
 
-  readonly now = (): Date => new Date(Date.now() + this.aheadMs);
+  readonly now = (): Date => new Date(Date.now() + this.clockOffsetMs);
 
   /** Checks the database, then starts the heartbeat. */
   async start(): Promise<this> {
@@ -90,7 +90,7 @@ class Process {
   }
 
   /** Stops without a clean stop, like a killed process. */
-  async die(): Promise<void> {
+  async kill(): Promise<void> {
     this.#heartbeat?.stop();
     await this.#end();
   }
@@ -109,14 +109,14 @@ class Process {
     return outcome.order;
   }
 
-  async approvedOrder(): Promise<string> {
+  async createApprovedOrder(): Promise<string> {
     const order = newOrder({
       id: `o${randomUUID()}`,
       state: 'APPROVED',
       expiresAt: undefined,
       remindAt: undefined,
     });
-    await vi.waitUntil(() => succeeds(this.store.create({ order, log: [] })), WITHIN);
+    await vi.waitUntil(() => succeeds(this.store.create({ order, log: [] })), WAIT_OPTIONS);
     return order.id;
   }
 
@@ -130,7 +130,7 @@ class Process {
   }
 
   /** Undefined while the database doesn't respond. */
-  async stateOf(id: string): Promise<string | undefined> {
+  async loadState(id: string): Promise<string | undefined> {
     return this.store.load(id, 'system').then(
       (order) => order?.state,
       () => undefined,
@@ -138,22 +138,22 @@ class Process {
   }
 
   /** Tries to claim an order until it is claimed or unknown. @returns its state */
-  async tries(id: string): Promise<string> {
+  async tryToClaim(id: string): Promise<string> {
     let outcome = '';
     await vi.waitUntil(async () => {
       const claimed = await this.claim(id).catch((error: unknown) => error);
-      outcome = claimed instanceof Error ? ((await this.stateOf(id)) ?? '') : 'EXECUTING';
+      outcome = claimed instanceof Error ? ((await this.loadState(id)) ?? '') : 'EXECUTING';
       return outcome === 'EXECUTING' || outcome === 'UNKNOWN';
-    }, WITHIN);
+    }, WAIT_OPTIONS);
     return outcome;
   }
 }
 
-const OFTEN_MS = 50;
-const LATE_INTERVAL_MS = 3_600_000;
+const SHORT_BEAT_MS = 50;
+const LONG_BEAT_MS = 3_600_000;
 
-async function startProcess(beatMs = OFTEN_MS): Promise<Process> {
-  return new Process(beatMs).start();
+async function startProcess(beatMs = SHORT_BEAT_MS): Promise<BotProcess> {
+  return new BotProcess(beatMs).start();
 }
 
 /** Rewrites the current rows, like loading a fresh dump. */
@@ -166,179 +166,184 @@ async function loadDump(): Promise<void> {
 }
 
 describe('while a bot is running', () => {
-  let bot: Process;
-  let order: string;
+  let bot: BotProcess;
+  let orderId: string;
   const startBot = async (beatMs?: number) => {
-    url = await server.database();
+    url = await server.createDatabase();
     bot = await startProcess(beatMs);
-    order = await bot.approvedOrder();
+    orderId = await bot.createApprovedOrder();
   };
 
   test('a clean restart of the server changes nothing', async () => {
     await startBot();
     await server.stop();
     await server.start();
-    expect(await bot.tries(order)).toBe('EXECUTING');
+    expect(await bot.tryToClaim(orderId)).toBe('EXECUTING');
   });
 
   test('a kill of the server with asynchronous commits loses no confirmed commit', async () => {
     await startBot();
-    const more = await bot.approvedOrder();
-    await server.restartKilled();
-    expect(await bot.tries(more)).toBe('EXECUTING');
-    expect(await bot.tries(order)).toBe('EXECUTING');
-    await server.restartKilled();
-    expect(await bot.tries(await bot.approvedOrder()), 'after a second kill').toBe('EXECUTING');
+    const secondOrderId = await bot.createApprovedOrder();
+    await server.killAndRestart();
+    expect(await bot.tryToClaim(secondOrderId)).toBe('EXECUTING');
+    expect(await bot.tryToClaim(orderId)).toBe('EXECUTING');
+    await server.killAndRestart();
+    expect(await bot.tryToClaim(await bot.createApprovedOrder()), 'after a second kill').toBe('EXECUTING');
   });
 
   test('a restored data folder makes recently sent orders unknown', async () => {
-    await startBot(LATE_INTERVAL_MS);
+    await startBot(LONG_BEAT_MS);
     const restore = await server.snapshot();
-    await bot.send(order);
+    await bot.send(orderId);
     await restore();
     await server.start();
-    expect(await bot.tries(order)).toBe('UNKNOWN');
-    expect(bot.logged).toContain('the server lost commits');
-    expect(renderResult((await bot.store.load(order, 'system'))?.items[0])).toMatch(/restored from a backup/);
-    expect(await bot.tries(await bot.approvedOrder()), 'a later approval').toBe('EXECUTING');
+    expect(await bot.tryToClaim(orderId)).toBe('UNKNOWN');
+    expect(bot.logText).toContain('the server lost commits');
+    expect(renderResult((await bot.store.load(orderId, 'system'))?.items[0])).toMatch(
+      /restored from a backup/,
+    );
+    expect(await bot.tryToClaim(await bot.createApprovedOrder()), 'a later approval').toBe('EXECUTING');
   });
 
   test('after a restored data folder, an idle bot waits until the sending bot has checked', async () => {
-    await startBot(LATE_INTERVAL_MS);
-    const idle = await startProcess(LATE_INTERVAL_MS);
+    await startBot(LONG_BEAT_MS);
+    const idle = await startProcess(LONG_BEAT_MS);
     const restore = await server.snapshot();
-    await bot.send(order);
+    await bot.send(orderId);
     await restore();
     await server.start();
-    const tried = idle.tries(order);
-    await vi.waitUntil(() => idle.logged.includes('other processes first check'), WITHIN);
-    await vi.waitUntil(() => succeeds(bot.store.load(order, 'system')), WITHIN);
-    expect(await tried).toBe('UNKNOWN');
-    expect(await idle.tries(await bot.approvedOrder()), 'a later approval').toBe('EXECUTING');
+    const claimAttempt = idle.tryToClaim(orderId);
+    await vi.waitUntil(() => idle.logText.includes('other processes first check'), WAIT_OPTIONS);
+    await vi.waitUntil(() => succeeds(bot.store.load(orderId, 'system')), WAIT_OPTIONS);
+    expect(await claimAttempt).toBe('UNKNOWN');
+    expect(await idle.tryToClaim(await bot.createApprovedOrder()), 'a later approval').toBe('EXECUTING');
   });
 
   test('nothing is claimed on a standby, and unsent orders are unknown after its promotion', async () => {
     await startBot();
     await server.stop();
-    await server.becomeStandby();
+    await server.markAsStandby();
     await server.start();
-    await vi.waitUntil(async () => (await bot.stateOf(order)) === 'APPROVED', WITHIN);
-    await expect(bot.claim(order)).rejects.toThrow();
+    await vi.waitUntil(async () => (await bot.loadState(orderId)) === 'APPROVED', WAIT_OPTIONS);
+    await expect(bot.claim(orderId)).rejects.toThrow();
     await server.sql('SELECT pg_promote()');
-    expect(await bot.tries(order)).toBe('UNKNOWN');
-    expect(bot.logged).toContain('a server that was promoted');
+    expect(await bot.tryToClaim(orderId)).toBe('UNKNOWN');
+    expect(bot.logText).toContain('a server that was promoted');
   });
 
   test('rows that are restored without a restart are detected at the next heartbeat', async () => {
     await startBot();
     await loadDump();
-    await vi.waitUntil(async () => (await bot.stateOf(order)) === 'UNKNOWN', WITHIN);
-    expect(bot.logged).toContain('loaded from a dump');
+    await vi.waitUntil(async () => (await bot.loadState(orderId)) === 'UNKNOWN', WAIT_OPTIONS);
+    expect(bot.logText).toContain('loaded from a dump');
   });
 
   test('a heartbeat count that goes back is detected at the next heartbeat', async () => {
     await startBot();
     await server.sql('UPDATE heartbeats SET beat = beat - 3, xact_id = pg_current_xact_id()::text', url);
-    await vi.waitUntil(async () => (await bot.stateOf(order)) === 'UNKNOWN', WITHIN);
-    expect(bot.logged).toContain('heartbeat went back');
+    await vi.waitUntil(async () => (await bot.loadState(orderId)) === 'UNKNOWN', WAIT_OPTIONS);
+    expect(bot.logText).toContain('heartbeat went back');
   });
 
-  test('before the check, nothing is claimed or sent, but everything else continues', async () => {
-    url = await server.database();
-    const unchecked = new Process(OFTEN_MS);
-    const [first, second] = [await unchecked.approvedOrder(), await unchecked.approvedOrder()];
-    await unchecked.claim(first);
-    await server.restartKilled();
-    await vi.waitUntil(async () => (await unchecked.stateOf(first)) !== undefined, WITHIN);
-    await expect(unchecked.claim(second)).rejects.toMatchObject({ code: 'database_unverified' });
+  test('nothing is claimed or sent before the check, but everything else continues', async () => {
+    url = await server.createDatabase();
+    const uncheckedBot = new BotProcess(SHORT_BEAT_MS);
+    const [first, second] = [
+      await uncheckedBot.createApprovedOrder(),
+      await uncheckedBot.createApprovedOrder(),
+    ];
+    await uncheckedBot.claim(first);
+    await server.killAndRestart();
+    await vi.waitUntil(async () => (await uncheckedBot.loadState(first)) !== undefined, WAIT_OPTIONS);
+    await expect(uncheckedBot.claim(second)).rejects.toMatchObject({ code: 'database_unverified' });
     const sending = { type: 'sending', workerId: 'w', n: 1 } as const;
-    await expect(unchecked.change(first, sending)).rejects.toMatchObject({ code: 'database_unverified' });
-    const third = await unchecked.approvedOrder();
+    await expect(uncheckedBot.change(first, sending)).rejects.toMatchObject({ code: 'database_unverified' });
+    const third = await uncheckedBot.createApprovedOrder();
     const [released] = await Promise.all([
-      unchecked.change(first, { type: 'released' }),
-      expect(unchecked.claim(third), 'concurrently').rejects.toMatchObject({
+      uncheckedBot.change(first, { type: 'released' }),
+      expect(uncheckedBot.claim(third), 'a concurrent claim').rejects.toMatchObject({
         code: 'database_unverified',
       }),
     ]);
     expect(released.state).toBe('APPROVED');
-    await unchecked.start();
-    expect(await unchecked.tries(first)).toBe('EXECUTING');
+    await uncheckedBot.start();
+    expect(await uncheckedBot.tryToClaim(first)).toBe('EXECUTING');
   });
 });
 
 describe('when a bot starts, an unsent order', () => {
   beforeEach(async () => {
-    url = await server.database();
+    url = await server.createDatabase();
   });
 
-  /** An order that a process left approved and unsent. */
-  const leaveUnsent = async (how: 'stop' | 'die'): Promise<string> => {
-    const before = await startProcess();
-    const order = await before.approvedOrder();
-    await before[how]();
+  /** Creates an order that a process leaves approved and unsent. */
+  const leaveUnsent = async (how: 'stop' | 'kill'): Promise<string> => {
+    const firstBot = await startProcess();
+    const order = await firstBot.createApprovedOrder();
+    await firstBot[how]();
     return order;
   };
-  const stateAfterStart = async (order: string): Promise<string | undefined> =>
-    (await startProcess()).stateOf(order);
+  const loadStateAfterStart = async (order: string): Promise<string | undefined> =>
+    (await startProcess()).loadState(order);
 
-  test('continues after only the bot was killed', async () => {
-    expect(await stateAfterStart(await leaveUnsent('die'))).toBe('APPROVED');
+  test('continues if only the bot was killed', async () => {
+    expect(await loadStateAfterStart(await leaveUnsent('kill'))).toBe('APPROVED');
   });
 
   test('continues after a clean stop of bot and server', async () => {
     const order = await leaveUnsent('stop');
     await server.stop();
     await server.start();
-    expect(await stateAfterStart(order)).toBe('APPROVED');
+    expect(await loadStateAfterStart(order)).toBe('APPROVED');
   });
 
   test('is unknown after the bot was killed and the server restarted', async () => {
-    const order = await leaveUnsent('die');
-    await server.restartKilled();
-    expect(await stateAfterStart(order)).toBe('UNKNOWN');
+    const order = await leaveUnsent('kill');
+    await server.killAndRestart();
+    expect(await loadStateAfterStart(order)).toBe('UNKNOWN');
   });
 
   test('is unknown after a restored data folder, even with a clean stop', async () => {
-    const before = await startProcess();
-    const order = await before.approvedOrder();
+    const firstBot = await startProcess();
+    const order = await firstBot.createApprovedOrder();
     const restore = await server.snapshot();
-    await before.send(order);
-    await before.stop();
+    await firstBot.send(order);
+    await firstBot.stop();
     await restore();
     await server.start();
-    expect(await stateAfterStart(order)).toBe('UNKNOWN');
+    expect(await loadStateAfterStart(order)).toBe('UNKNOWN');
   });
 
   test('is unknown after a clean stop if another bot was killed with the server', async () => {
     const other = await startProcess();
     const order = await leaveUnsent('stop');
-    await other.die();
-    await server.restartKilled();
-    expect(await stateAfterStart(order)).toBe('UNKNOWN');
+    await other.kill();
+    await server.killAndRestart();
+    expect(await loadStateAfterStart(order)).toBe('UNKNOWN');
   });
 
   test('continues if a bot was killed long before the last clean stop', async () => {
     const killed = await startProcess();
-    await killed.die();
-    const last = new Process(OFTEN_MS);
-    last.aheadMs = 120_000;
+    await killed.kill();
+    const last = new BotProcess(SHORT_BEAT_MS);
+    last.clockOffsetMs = 120_000;
     await last.start();
-    const order = await last.approvedOrder();
+    const order = await last.createApprovedOrder();
     await last.stop();
-    await server.restartKilled();
-    expect(await stateAfterStart(order)).toBe('APPROVED');
+    await server.killAndRestart();
+    expect(await loadStateAfterStart(order)).toBe('APPROVED');
   });
 
   test('is unknown after a dump was loaded, even if all bots stopped cleanly', async () => {
     const order = await leaveUnsent('stop');
     await loadDump();
-    expect(await stateAfterStart(order)).toBe('UNKNOWN');
+    expect(await loadStateAfterStart(order)).toBe('UNKNOWN');
   });
 
   test('continues while another bot is running', async () => {
     const other = await startProcess();
-    const order = await other.approvedOrder();
-    expect(await stateAfterStart(order)).toBe('APPROVED');
-    expect(await other.tries(order)).toBe('EXECUTING');
+    const order = await other.createApprovedOrder();
+    expect(await loadStateAfterStart(order)).toBe('APPROVED');
+    expect(await other.tryToClaim(order)).toBe('EXECUTING');
   });
 });

@@ -14,41 +14,44 @@ import { hoursLater, newOrder, START } from './sample.ts';
 
 const MINUTE_MS = 60_000;
 const NOW = hoursLater(24);
-const before = (ms: number) => new Date(NOW.getTime() - ms);
-const LAST: HeartbeatRow = {
+const subtractFromNow = (ms: number) => new Date(NOW.getTime() - ms);
+const LAST_HEARTBEAT: HeartbeatRow = {
   ...{ database: 'd', server: 's', count: 3, isOriginal: true, activeProcesses: [], version: '1' },
-  seenAt: before(MINUTE_MS),
+  seenAt: subtractFromNow(MINUTE_MS),
 };
-const readingOf = (last: Partial<HeartbeatRow>, more: Partial<HeartbeatReading> = {}): HeartbeatReading => ({
-  ...{ database: 'd', server: 's', position: 0, isBehind: false, last: { ...LAST, ...last } },
-  ...more,
+const newReading = (
+  last: Partial<HeartbeatRow>,
+  fields: Partial<HeartbeatReading> = {},
+): HeartbeatReading => ({
+  ...{ database: 'd', server: 's', position: 0, isBehind: false, last: { ...LAST_HEARTBEAT, ...last } },
+  ...fields,
 });
 
 test.each<[string, HeartbeatReading, why: RegExp | undefined]>([
-  ['a clean restart', readingOf({ server: 'old' }), undefined],
-  ['a killed bot on the same server', readingOf({ activeProcesses: ['old'] }), undefined],
-  ['a killed bot on another server', readingOf({ activeProcesses: ['old'], server: 'old' }), /was killed/],
-  ['15 minutes without a bot', readingOf({ seenAt: before(15 * MINUTE_MS) }), undefined],
-  ['more than 15 minutes', readingOf({ seenAt: before(15 * MINUTE_MS + 1) }), /long time/],
-  ['another database', readingOf({}, { database: 'copy' }), /another database/],
-  ['a dump', readingOf({ isOriginal: false }), /from a dump/],
-  ['a new database', { ...readingOf({}), last: undefined }, undefined],
-])('a sign of a restore at the start, or none: %s', (_, reading, why) => {
+  ['a clean restart', newReading({ server: 'old' }), undefined],
+  ['a killed bot on the same server', newReading({ activeProcesses: ['old'] }), undefined],
+  ['a killed bot on another server', newReading({ activeProcesses: ['old'], server: 'old' }), /was killed/],
+  ['15 minutes without a bot', newReading({ seenAt: subtractFromNow(15 * MINUTE_MS) }), undefined],
+  ['more than 15 minutes', newReading({ seenAt: subtractFromNow(15 * MINUTE_MS + 1) }), /long time/],
+  ['another database', newReading({}, { database: 'copy' }), /another database/],
+  ['a dump', newReading({ isOriginal: false }), /from a dump/],
+  ['a new database', { ...newReading({}), last: undefined }, undefined],
+])('a starting bot checks for signs of a restore: %s', (_, reading, why) => {
   const sign = findRestoreSign(reading, NOW)?.why;
   if (why === undefined) expect(sign).toBeUndefined();
   else expect(sign).toMatch(why);
 });
 
 test.each<[string, HeartbeatReading, why: RegExp | undefined]>([
-  ['the same count', readingOf({}), undefined],
-  ['a higher count', readingOf({ count: 4 }), undefined],
-  ['a lower count', readingOf({ count: 2 }), /went back/],
-  ['no heartbeat', { ...readingOf({}), last: undefined }, /went back/],
-  ['another server', readingOf({}, { server: 'new' }), undefined],
-  ['another database', readingOf({}, { database: 'copy' }), /another database/],
-  ['lost commits', readingOf({}, { isBehind: true }), /lost commits/],
-  ['a dump', readingOf({ isOriginal: false }), /from a dump/],
-])('a sign of a restore while a bot runs, or none: %s', (_, reading, why) => {
+  ['the same count', newReading({}), undefined],
+  ['a higher count', newReading({ count: 4 }), undefined],
+  ['a lower count', newReading({ count: 2 }), /went back/],
+  ['no heartbeat', { ...newReading({}), last: undefined }, /went back/],
+  ['another server', newReading({}, { server: 'new' }), undefined],
+  ['another database', newReading({}, { database: 'copy' }), /another database/],
+  ['lost commits', newReading({}, { isBehind: true }), /lost commits/],
+  ['a dump', newReading({ isOriginal: false }), /from a dump/],
+])('a running bot checks for signs of a restore: %s', (_, reading, why) => {
   const sign = findRewindSign({ database: 'd', server: 's', count: 3 }, reading);
   if (why === undefined) expect(sign).toBeUndefined();
   else expect(sign).toMatch(why);
@@ -62,7 +65,7 @@ test.each<[string, Partial<Order>, decision: string]>([
   ['scheduled after the last heartbeat', { sendAfter: hoursLater(23) }, 'reopened'],
   ['scheduled for the last heartbeat', { sendAfter: hoursLater(22) }, 'invalidated'],
   ['executing before its time', { state: 'EXECUTING', sendAfter: hoursLater(25) }, 'invalidated'],
-])('an unsent order is decided after a restore: %s', (_, order, expected) => {
+])('after a restore, the expected decision is made for an unsent order: %s', (_, order, expected) => {
   const decision = decideInvalidation(
     newOrder(['cafe.rest'], { state: 'APPROVED', ...order }),
     NOW,
@@ -71,45 +74,46 @@ test.each<[string, Partial<Order>, decision: string]>([
   expect('refusal' in decision ? decision.refusal.code : decision.event.type).toBe(expected);
 });
 
-const PACE = { beatMs: 15_000, otherProcessesMs: 10_000 };
+const INTERVALS = { beatMs: 15_000, otherProcessesCheckMs: 10_000 };
 
-/** A guard with these readings from the database, which records its actions. */
-function arrange(...readings: readonly HeartbeatReading[]) {
-  const left = [...readings];
-  const done: string[] = [];
-  const act = (what: string) => void done.push(what);
-  const faults: Error[] = [];
+/** Creates a guard that gets these readings from the database and records its actions. */
+function newGuard(...readings: readonly HeartbeatReading[]) {
+  const remainingReadings = [...readings];
+  const actions: string[] = [];
+  const recordAction = (action: string) => void actions.push(action);
+  const writeErrors: Error[] = [];
   const context = contextWith({
-    ...{ now: () => NOW, processId: 'me', advance: () => undefined, ...PACE },
+    ...{ now: () => NOW, processId: 'me', advance: () => undefined, ...INTERVALS },
     store: {
       listInProgressIds: async () => [],
       list: async () => {
-        act('end mandates');
+        recordAction('end mandates');
         return [];
       },
     },
-    log: { warn: () => undefined, error: ({ why }: { readonly why: string }) => act(why) },
+    log: { warn: () => undefined, error: ({ why }: { readonly why: string }) => recordAction(why) },
     heartbeat: {
-      read: async () => (left.length > 1 ? left.shift() : left[0]) ?? readingOf({}),
+      read: async () =>
+        (remainingReadings.length > 1 ? remainingReadings.shift() : remainingReadings[0]) ?? newReading({}),
       write: async () => {
-        const fault = faults.shift();
+        const fault = writeErrors.shift();
         if (fault !== undefined) throw fault;
         return 4;
       },
-      verify: async ({ server }: HeartbeatReading) => act(`verify ${server}`),
-      suspend: () => act('suspend'),
-      onOtherServer: () => undefined,
+      verify: async ({ server }: HeartbeatReading) => recordAction(`verify ${server}`),
+      suspend: () => recordAction('suspend'),
+      onUnverifiedServer: () => undefined,
     },
   });
-  return { context, done, faults };
+  return { context, done: actions, faults: writeErrors };
 }
 
 const DAY_MS = 24 * 60 * MINUTE_MS;
 test.each([
-  ['if a day', START, true],
-  ['not if less than a day', new Date(START.getTime() + 1), false],
-])('mandates end, %s was lost', async (_, seenAt, areEnded) => {
-  const { context, done } = arrange(readingOf({ seenAt }));
+  ['a day', START, true],
+  ['less than a day', new Date(START.getTime() + 1), false],
+])('mandates end only if at least a day was lost: %s', async (_, seenAt, areEnded) => {
+  const { context, done } = newGuard(newReading({ seenAt }));
   expect(NOW.getTime() - START.getTime()).toBe(DAY_MS);
   await markUnsentAsUnknown(context);
   expect(done).toEqual([...(areEnded ? ['end mandates'] : []), 'verify s']);
@@ -122,21 +126,21 @@ describe('a heartbeat', () => {
 
   test.each([
     ['alone', ['me'], ['verify new']],
-    ['with others', ['me', 'other'], []],
+    ['with another process', ['me', 'other'], []],
   ])('verifies a restarted server at once only if it is alone: %s', async (_, activeProcesses, expected) => {
-    const { context, done } = arrange(readingOf({ activeProcesses }, { server: 'new' }));
+    const { context, done } = newGuard(newReading({ activeProcesses }, { server: 'new' }));
     const heartbeat = startHeartbeat(context, KNOWN);
-    await vi.advanceTimersByTimeAsync(PACE.beatMs + 9_000);
+    await vi.advanceTimersByTimeAsync(INTERVALS.beatMs + 9_000);
     expect(done).toEqual(expected);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(done).toEqual(['verify new']);
     heartbeat.stop();
   });
 
-  test('verifies the same server at once, even with others', async () => {
-    const { context, done } = arrange(readingOf({ activeProcesses: ['me', 'other'] }));
+  test('verifies the same server at once, even with another process', async () => {
+    const { context, done } = newGuard(newReading({ activeProcesses: ['me', 'other'] }));
     const heartbeat = startHeartbeat(context, KNOWN);
-    await vi.advanceTimersByTimeAsync(PACE.beatMs);
+    await vi.advanceTimersByTimeAsync(INTERVALS.beatMs);
     expect(done).toEqual(['verify s']);
     heartbeat.stop();
   });
@@ -144,8 +148,8 @@ describe('a heartbeat', () => {
   test.each([
     [4, true],
     [5, false],
-  ])('is recorded at a clean stop after %s failures: %s', async (count, isRecorded) => {
-    const { context, done, faults } = arrange(readingOf({}));
+  ])('is recorded at a clean stop after up to 4 failures (%s: %s)', async (count, isRecorded) => {
+    const { context, done, faults } = newGuard(newReading({}));
     const heartbeat = startHeartbeat(context, KNOWN);
     for (let n = 0; n < count; n += 1) faults.push(new Error('another heartbeat was written'));
     const stopped = heartbeat.stopCleanly();

@@ -16,7 +16,7 @@ import type { OrderCost } from '../../src/money/prices.ts';
 import { advanceOrder } from '../../src/orders/advance.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { OrdersContext, SendingContext } from '../../src/orders/context.ts';
-import { findItemsForWatchList } from '../../src/orders/due.ts';
+import { findItemsPendingWatchListUpdate } from '../../src/orders/due.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import type { Directory, DueLane, Membership, OrderCommit, OrderStore } from '../../src/orders/ports.ts';
 import type { OrderRequest } from '../../src/orders/request-context.ts';
@@ -33,10 +33,10 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createMandateStore } from '../../src/store/mandates.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createStandInStore } from '../../src/store/stand-ins.ts';
-import { DUE_TIMES } from '../store/order-rig.ts';
+import { DUE_TIMES_QUERY } from '../store/order-rig.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { NO_MONEY, withTags } from '../support/money.ts';
+import { addBudgetTags, NO_PRICES_OR_BUDGETS } from '../support/money.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import { ENDPOINTS } from './sample.ts';
 import { ScriptedService } from './scripted-service.ts';
@@ -60,7 +60,7 @@ export const ALICE: PersonAccount = {
   verifiedAt: START,
 };
 
-export const TEAM = newTeamSettings({
+export const TEAM_SETTINGS = newTeamSettings({
   approvers: ['U0BOB', 'U0CAROL', 'S0LEADS'],
   approvalTasks: ['create', 'transfer', 'renew', 'restore'],
   approvalTtlMs: 72 * HOUR_MS,
@@ -92,8 +92,8 @@ function newRule(index: number, rule: Partial<PolicyRule> & Pick<PolicyRule, 'de
   };
 }
 
-/** The cost of a task for names, with prices in cents. */
-function costOfNames(names: readonly string[], prices: ReadonlyMap<string, number>): OrderCost {
+/** Sums up a task's cost for names from prices in cents. */
+function computeCost(names: readonly string[], prices: ReadonlyMap<string, number>): OrderCost {
   const priced = names.map((name) => {
     const minor = prices.get(name);
     if (minor === undefined) return { name };
@@ -108,14 +108,14 @@ function costOfNames(names: readonly string[], prices: ReadonlyMap<string, numbe
 }
 
 /**
- * The use cases with the real store in a separate database, a manual clock and a scripted service. Due work runs only
- * when a test says so.
+ * The product's order functions on the real store, with a separate database, a manual clock and a scripted
+ * service. Due work runs only when a test runs it.
  */
 export async function startRig(
   options: {
     /** Replaces the scripted service. */ readonly client?: (accountId: string) => ServiceClient;
     /** The service's addresses for that client. */ readonly endpoints?: ServiceEndpoints;
-    /** Replaces the database that the test run created. */ readonly database?: TestDatabase;
+    /** Replaces the new test database. */ readonly database?: TestDatabase;
   } = {},
 ) {
   const { endpoints = ENDPOINTS } = options;
@@ -129,17 +129,17 @@ export async function startRig(
   const realStore = createOrderStore(database, BOT_SIGNER);
   const state = {
     now: START,
-    /** How far the clock has advanced since the leases were last shifted by the same time. */
-    passedMs: 0,
-    team: TEAM,
+    /** How far the clock has advanced since {@link moveLeases} last ran. */
+    msSinceLeaseUpdate: 0,
+    team: TEAM_SETTINGS,
     policy: NO_RULES,
-    /** Runs after a new order conflicted with an open one, before the conflict is handled. */
+    /** Runs when a new order conflicts with an open one, before the conflict is handled. */
     onConflict: undefined as ((openOrderId: string) => Promise<void>) | undefined,
-    /** Delays a commit. */
+    /** Runs before each commit and can delay it. */
     beforeCommit: undefined as ((change: OrderCommit) => Promise<void>) | undefined,
     /** Fails like a broken connection: before the commit, or after it but before its confirmation. */
     commitFault: undefined as ((change: OrderCommit) => 'before' | 'after' | undefined) | undefined,
-    logged: '',
+    logText: '',
     deliveries: 0,
   };
   const store: OrderStore = {
@@ -168,8 +168,8 @@ export async function startRig(
     listGroupMembers: async (group) => groups.get(group),
   };
   const standIns = createStandInStore(database, 'T0STEWARD');
-  /** Prices are in cents. */
   const tags = new Map<string, readonly string[]>();
+  /** Prices are in cents. */
   const prices = new Map<string, number>();
   const findAccount = async (id: string) => accounts.get(id);
   const service = new ScriptedService();
@@ -178,7 +178,7 @@ export async function startRig(
     'trace',
     new Writable({
       write(chunk, _encoding, done) {
-        state.logged += String(chunk);
+        state.logText += String(chunk);
         done();
       },
     }),
@@ -208,12 +208,12 @@ export async function startRig(
   const signing = createOrderSigning({
     trust: undefined,
     readRows: async () => ({
-      log: { keys: { added: [], vouched: [], revoked: [], isComplete: true }, charters: [] },
+      log: { keys: { addedKeys: [], vouches: [], revocations: [], isComplete: true }, charters: [] },
       ...{ policy: state.policy, savedSettings: {}, standIns: new Map() },
     }),
     directory,
     applySavedSettings: () => state.team,
-    environmentSettings: TEAM,
+    environmentSettings: TEAM_SETTINGS,
     ruleFacts,
     now,
   });
@@ -232,11 +232,11 @@ export async function startRig(
     listInterfaces: ({ method }) => getCredentialInterfaces(method, true),
     loadClient,
     findAccount,
-    ...NO_MONEY,
+    ...NO_PRICES_OR_BUDGETS,
     findFirstExpiry: async () => undefined,
     isAdmin: async () => false,
     policy: {
-      current: async () => ({
+      loadCurrentPolicy: async () => ({
         ...state.policy,
         isCharterMissing: false,
         tags: [],
@@ -254,11 +254,11 @@ export async function startRig(
       recordShown: async () => undefined,
     },
     mandates: mandateStore,
-    priceRenewals: async (names) => costOfNames(names, prices),
+    priceRenewals: async (names) => computeCost(names, prices),
     compareBudgetsOn: (day) =>
       createBudgetComparer({
         teamId: '',
-        budgets: withTags(budgets, ruleFacts.loadTags),
+        budgets: addBudgetTags(budgets, ruleFacts.loadTags),
         now: () => new Date(day),
       }),
     hasOpenIncident: async (name) => incidents.has(name),
@@ -267,24 +267,24 @@ export async function startRig(
     log,
   };
 
-  /** With prices. */
-  const mandates: OrdersContext = { ...orders, priceOrder: async ({ names }) => costOfNames(names, prices) };
+  /** The orders' context, with prices. */
+  const mandates: OrdersContext = { ...orders, priceOrder: async ({ names }) => computeCost(names, prices) };
 
-  let processes = 0;
-  /** A bot process, without people's requests. */
+  let processCount = 0;
+  /** Starts a bot process, which sends orders but takes no requests from people. */
   const startProcess = (overrides: Partial<SendingContext> = {}) => {
-    processes += 1;
+    processCount += 1;
     const shutdown = new AbortController();
-    // Every running request listens to it.
+    // Every running request adds a listener.
     setMaxListeners(0, shutdown.signal);
     const deps: SendingContext = {
       ...mandates,
       recordAcceptedCredential: async (id) => void acceptedAccountIds.push(id),
-      workerId: `process-${processes}`,
+      workerId: `process-${processCount}`,
       leaseMs: DEFAULT_PACE.leaseMs,
       maxSendDelayMs: MAX_SEND_DELAY_MS,
       wallClock: Date.now,
-      recordDuration: () => undefined,
+      recordRequestDuration: () => undefined,
       updateWatchList: async () => undefined,
       findEvidence: async () => ({ kind: 'nothing' }),
       lookUpAtRegistry: async () => 'unknown',
@@ -306,13 +306,13 @@ export async function startRig(
   };
   const main = startProcess();
 
-  /** Brings the leases closer to their end by the time that passed. */
+  /** Moves the ends of leases back by the time that has passed on the manual clock. */
   const moveLeases = async () => {
-    const ms = state.passedMs;
-    state.passedMs = 0;
+    const ms = state.msSinceLeaseUpdate;
+    state.msSinceLeaseUpdate = 0;
     if (ms !== 0) await sql(`UPDATE orders SET lease_until = lease_until - $1 * interval '1 ms'`, ms);
   };
-  /** Claims and does the due work of some lanes. */
+  /** Claims and runs the due work of these lanes. */
   const advanceDue = async (...lanes: readonly DueLane[]) => {
     const claimed: (readonly [id: string, lane: DueLane])[] = [];
     for (const lane of lanes) {
@@ -338,8 +338,8 @@ export async function startRig(
     tags,
     prices,
     standIns,
-    absent: memberships,
-    accepted: acceptedAccountIds,
+    memberships,
+    acceptedAccountIds,
     /** The orders that were advanced right after their commit. */
     advanced,
     mandates,
@@ -347,10 +347,10 @@ export async function startRig(
     budgets,
     sql,
     startProcess,
-    /** Another process's store, without this one's cache. */
-    replicaStore: () => createOrderStore(database, BOT_SIGNER),
-    /** Another process's connections. */
-    connect: () => openDatabase({ url: testDatabase.url }),
+    /** Creates the store of another process, which doesn't share this one's cache. */
+    createReplicaStore: () => createOrderStore(database, BOT_SIGNER),
+    /** Opens connections like another process. */
+    openConnections: () => openDatabase({ url: testDatabase.url }),
     store,
     realStore,
     vault,
@@ -358,10 +358,9 @@ export async function startRig(
     get now() {
       return state.now;
     },
-    /** Moves the clock. */
     advanceClock(ms: number) {
       state.now = new Date(state.now.getTime() + ms);
-      state.passedMs += ms;
+      state.msSinceLeaseUpdate += ms;
     },
     moveLeases,
     log,
@@ -381,7 +380,7 @@ export async function startRig(
     setBeforeCommit(hold: typeof state.beforeCommit) {
       state.beforeCommit = hold;
     },
-    readLog: () => state.logged,
+    readLog: () => state.logText,
     /** Runs a process's recovery: releases overdue and abandoned work, but doesn't execute it. */
     async recover(): Promise<void> {
       await moveLeases();
@@ -392,8 +391,8 @@ export async function startRig(
     /** Restores the initial state and deletes the orders. */
     async reset() {
       state.now = START;
-      state.passedMs = 0;
-      state.team = TEAM;
+      state.msSinceLeaseUpdate = 0;
+      state.team = TEAM_SETTINGS;
       state.policy = NO_RULES;
       tags.clear();
       prices.clear();
@@ -401,7 +400,7 @@ export async function startRig(
       state.onConflict = undefined;
       state.beforeCommit = undefined;
       state.commitFault = undefined;
-      state.logged = '';
+      state.logText = '';
       accounts.clear();
       accounts.set(ALICE.id, ALICE);
       memberships.clear();
@@ -451,7 +450,7 @@ export async function startRig(
       if (outcome.kind !== 'confirmed') throw new Error(`confirming failed: ${outcome.kind}`);
       return outcome.order;
     },
-    /** A renewal that Bob approved. */
+    /** Alice requests a renewal, and Bob approves it. */
     async requestApprovedRenewal(...names: string[]): Promise<Order> {
       const order = await this.requestAccepted('renew', { names, period: 1 });
       const outcome = await approveOrder(orders, order.id, 'U0BOB');
@@ -479,7 +478,7 @@ export async function startRig(
     async readDueTimes(
       orderId: string,
     ): Promise<{ readonly work: unknown; readonly notifications: unknown }> {
-      const [row] = await sql(DUE_TIMES, orderId);
+      const [row] = await sql(DUE_TIMES_QUERY, orderId);
       return { work: row?.['work'] ?? undefined, notifications: row?.['notifications'] ?? undefined };
     },
     async isDue(orderId: string): Promise<boolean> {
@@ -493,7 +492,7 @@ export async function startRig(
     /** The numbers of the items for which the watch list isn't updated yet. */
     async listItemsForWatchList(orderId: string): Promise<number[]> {
       const order = await store.load(orderId, 'system');
-      return order === undefined ? [] : findItemsForWatchList(order).map(({ n }) => n);
+      return order === undefined ? [] : findItemsPendingWatchListUpdate(order).map(({ n }) => n);
     },
     /** Executes orders until nothing is due, with all leases expired. Sends no notifications. */
     async runDue(): Promise<void> {
@@ -509,7 +508,7 @@ export async function startRig(
       );
       return JSON.stringify(rows);
     },
-    /** Does the work while the database can't be reached. */
+    /** Runs the work while the database can't be reached. */
     async withDatabaseDown(work: () => Promise<void>): Promise<void> {
       await admin.query(`ALTER DATABASE ${databaseName} ALLOW_CONNECTIONS false`);
       await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
@@ -540,10 +539,10 @@ export function runConcurrently<T>(times: number, act: (index: number) => Promis
   return Promise.all(Array.from({ length: times }, (_, index) => act(index)));
 }
 
-export async function waitUntil(condition: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+export async function waitUntil(condition: string, isMet: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 5_000;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`waited 5 s until ${condition}`);
+  while (!(await isMet())) {
+    if (Date.now() > deadline) throw new Error(`timed out after 5 s waiting until ${condition}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

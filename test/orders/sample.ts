@@ -11,7 +11,7 @@ import type { Requirements } from '../../src/policy/evaluate.ts';
 import type { RequestDescription } from '../../src/service/task.ts';
 import { summaryText } from '../../src/slack/orders/summary.view.ts';
 
-/** The time of the sample orders' requests. */
+/** When the sample orders were requested. */
 export const START = new Date('2026-03-01T09:00:00Z');
 const HOUR_MS = 3_600_000;
 
@@ -26,7 +26,7 @@ export const ENDPOINTS: ServiceEndpoints = {
   replyTo: undefined,
 };
 
-/** A stored bulk order in waves of this many rows. */
+/** The stored data of a bulk order, which is sent in waves of `waveSize` rows. */
 export function newBulk(waveSize: number): Bulk {
   return { waveSize, unreviewedFrom: 1, findings: [], skipped: 0 };
 }
@@ -48,12 +48,12 @@ export function newRequirements(names: readonly string[], needed = 1): Requireme
   };
 }
 
-/** The text of an item's result. */
+/** The text of an item's result, or an empty string. */
 export function renderResult(item: OrderItem | undefined): string {
   return item?.result === undefined ? '' : summaryText(item.result.summary);
 }
 
-/** Alice's pending order, which needs one approval, is reminded after 4 hours and expires after 72. */
+/** Alice's pending order. It needs one approval, has a reminder after 4 hours, and expires after 72. */
 export function newOrder(names: readonly string[], overrides: Partial<Order> = {}): Order {
   const { id = '7k2m9qx4h1ab', approvalsRequired = 1 } = overrides;
   return {
@@ -100,7 +100,7 @@ export function newOrder(names: readonly string[], overrides: Partial<Order> = {
   };
 }
 
-export function buildRenewal(name: string, period: number): RequestDescription {
+export function buildRenewalRequest(name: string, period: number): RequestDescription {
   return { interface: 'json', method: 'POST', path: `/domain/${name}/_renew`, body: { period } };
 }
 
@@ -114,8 +114,8 @@ export const SUFFICIENT_APPROVAL = {
   budget: { exceeded: [], admins: [] },
 } as const satisfies Omit<EvaluatedApproval, 'by' | 'validApprovers'>;
 
-/** Bob resumes a paused order, which needs no other approval. */
-export const RESUMED = {
+/** Bob resumes a paused order. It needs no other approval. */
+export const RESUMED_EVENT = {
   type: 'resumed',
   by: 'U0BOB',
   validApprovers: ['U0BOB'],

@@ -3,13 +3,13 @@ import {
   hasRowSecrets,
   isReopened,
   isRetryExpired,
-  isWaitingForChosenTime,
+  isWaitingForSendTime,
   type Order,
   type OrderItem,
   sortScheduledFirst,
 } from '../../src/orders/order.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
-import { readSchedule, type ScheduleIssue } from '../../src/orders/schedule.ts';
+import { parseSchedule, type ScheduleIssue } from '../../src/orders/schedule.ts';
 import { orderCard } from '../../src/slack/orders/card.view.ts';
 import { newBriefing } from '../support/briefing.ts';
 import { hoursLater, newBulk, newOrder } from './sample.ts';
@@ -17,9 +17,11 @@ import { hoursLater, newBulk, newOrder } from './sample.ts';
 const NOW = new Date('2026-03-01T09:00:00Z');
 const BERLIN = 'Europe/Berlin';
 
-function read(text: string, { timeZone = BERLIN, now = NOW, task = 'renew' as const } = {}) {
-  const found = readSchedule({ text, timeZone }, task, now);
-  return typeof found === 'string' ? found : `${found.at.toISOString()}${found.occursTwice ? ' twice' : ''}`;
+function readSchedule(text: string, { timeZone = BERLIN, now = NOW, task = 'renew' as const } = {}) {
+  const schedule = parseSchedule({ text, timeZone }, task, now);
+  return typeof schedule === 'string'
+    ? schedule
+    : `${schedule.sendAt.toISOString()}${schedule.occursTwice ? ' twice' : ''}`;
 }
 
 describe('a time in the person’s zone', () => {
@@ -39,22 +41,22 @@ describe('a time in the person’s zone', () => {
     // Clocks change by half an hour.
     ['2026-04-05 01:45', 'Australia/Lord_Howe', '2026-03-01', '2026-04-04T14:45:00.000Z twice'],
     ['2026-10-04 02:15', 'Australia/Lord_Howe', '2026-09-01', 'no_such_time'],
-    // A day that was skipped.
+    // The island skipped this day.
     ['2011-12-30 12:00', 'Pacific/Apia', '2011-12-01', 'no_such_time'],
     ['2026-03-06 02:00', 'Mars/Olympus', '2026-03-01', 'time_zone_unknown'],
   ])('is read from %s in %s on %s', (text, timeZone, now, at) => {
-    expect(read(text, { timeZone, now: new Date(`${now}T00:00:00Z`) })).toBe(at);
+    expect(readSchedule(text, { timeZone, now: new Date(`${now}T00:00:00Z`) })).toBe(at);
   });
 });
 
 test('scheduled orders come first in lists, sorted by time', () => {
-  const at = (id: string, state: Order['state'], sendAfter?: Date) =>
+  const newOrderInState = (id: string, state: Order['state'], sendAfter?: Date) =>
     newOrder(['a.rest'], { id, state, sendAfter });
   const orders = [
-    at('new', 'PENDING'),
-    at('later', 'APPROVED', hoursLater(9)),
-    at('sent', 'SUCCEEDED', hoursLater(1)),
-    at('sooner', 'PENDING', hoursLater(8)),
+    newOrderInState('new', 'PENDING'),
+    newOrderInState('later', 'APPROVED', hoursLater(9)),
+    newOrderInState('sent', 'SUCCEEDED', hoursLater(1)),
+    newOrderInState('sooner', 'PENDING', hoursLater(8)),
   ];
   expect(sortScheduledFirst(orders).map(({ id }) => id)).toEqual(['sooner', 'later', 'new', 'sent']);
 });
@@ -79,7 +81,7 @@ test('an approved order waits for its time until the first attempt', () => {
       approvals: [approvedAt(hoursLater(8))],
       ...changes,
     });
-    return isWaitingForChosenTime({ ...order, items: order.items.map((each) => ({ ...each, ...item })) });
+    return isWaitingForSendTime({ ...order, items: order.items.map((each) => ({ ...each, ...item })) });
   };
   expect(isWaiting({})).toBe(true);
   expect(isWaiting({}, { attempts: 1 })).toBe(false);
@@ -118,7 +120,7 @@ test('only rows of a bulk order have their own secrets', () => {
   expect(orders.map(hasRowSecrets)).toEqual([false, false, true]);
 });
 
-describe('the limits of a time', () => {
+describe('a time for an order', () => {
   test.each<[text: string, expected: ScheduleIssue | string]>([
     ['2026-03-01 09:00', 'past'],
     ['2026-02-28 23:00', 'past'],
@@ -133,16 +135,16 @@ describe('the limits of a time', () => {
     ['2026-03-06 24:00', 'unreadable'],
     ['2026-03-06 10:60', 'unreadable'],
     ['06.03.2026 10:00', 'unreadable'],
-  ])('are checked for “%s”', (text, expected) => {
-    expect(read(text, { timeZone: 'UTC' })).toBe(expected);
+  ])('is accepted or refused as expected: “%s”', (text, expected) => {
+    expect(readSchedule(text, { timeZone: 'UTC' })).toBe(expected);
   });
 
-  test.each(['authcode', 'mandate'] as const)('don’t allow a time for %s', (task) => {
-    expect(readSchedule({ text: '2026-03-06 10:00', timeZone: 'UTC' }, task, NOW)).toBe('not_for_task');
+  test.each(['authcode', 'mandate'] as const)('isn’t allowed for %s', (task) => {
+    expect(parseSchedule({ text: '2026-03-06 10:00', timeZone: 'UTC' }, task, NOW)).toBe('not_for_task');
   });
 
-  test('don’t allow a time without a time zone', () => {
-    expect(readSchedule({ text: '2026-03-06 10:00', timeZone: undefined }, 'renew', NOW)).toBe(
+  test('isn’t allowed without a time zone', () => {
+    expect(parseSchedule({ text: '2026-03-06 10:00', timeZone: undefined }, 'renew', NOW)).toBe(
       'time_zone_unknown',
     );
   });

@@ -16,11 +16,11 @@ import { START } from './sample.ts';
  * and people who leave. Each order is sent once, within a minute of its time, or ends with a reason.
  */
 
-const ORDERS = Number(process.env['SCHEDULED_ORDERS'] ?? 60);
+const ORDER_COUNT = Number(process.env['SCHEDULED_ORDERS'] ?? 60);
 const DAY_MS = 24 * HOUR_MS;
 const STEP_MS = 10_000;
 const ZONES = ['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'UTC'];
-/** To daylight saving time and back. */
+/** Changes to daylight saving time and back. */
 const CLOCK_CHANGES = [
   { timeZone: 'America/New_York', at: new Date('2026-03-08T07:00:00Z') },
   { timeZone: 'Europe/Berlin', at: new Date('2026-03-29T01:00:00Z') },
@@ -35,8 +35,8 @@ let rig: Rig;
 beforeAll(async () => (rig = await startRig()));
 afterAll(() => rig.end());
 
-/** A linear congruential generator, for the same quarter every time. */
-function random(seed: number): (below: number) => number {
+/** Creates a linear congruential generator, so that every run has the same quarter. */
+function createRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
     state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
@@ -44,7 +44,7 @@ function random(seed: number): (below: number) => number {
   };
 }
 
-interface Planned {
+interface PlannedOrder {
   readonly name: string;
   readonly requester: string;
   readonly approver: string;
@@ -55,8 +55,8 @@ interface Planned {
 }
 
 /** Changes by day: people who leave, a refusing rule and outages. */
-const LEAVES: Readonly<Record<string, number>> = { U0EVE: 40, U0CAROL: 60 };
-const REFUSED_SINCE = 70;
+const DEPARTURE_DAYS: Readonly<Record<string, number>> = { U0EVE: 40, U0CAROL: 60 };
+const REFUSAL_START_DAY = 70;
 const OUTAGES = [
   { from: 42.5, hours: 30 },
   { from: 51.39, hours: 0.75 },
@@ -64,24 +64,27 @@ const OUTAGES = [
 ];
 
 const dayOf = (at: Date) => (at.getTime() - START.getTime()) / DAY_MS;
-const after = (ms: number) => new Date(START.getTime() + ms);
-const requestTimeOf = (n: number) => after(Math.floor((n * 88 * DAY_MS) / ORDERS));
+const addToStart = (ms: number) => new Date(START.getTime() + ms);
+const requestTimeOf = (n: number) => addToStart(Math.floor((n * 88 * DAY_MS) / ORDER_COUNT));
 const nameOf = (n: number) =>
-  `name-${n}.${n % 3 === 0 && dayOf(requestTimeOf(n)) < REFUSED_SINCE ? 'pizza' : 'rest'}`;
+  `name-${n}.${n % 3 === 0 && dayOf(requestTimeOf(n)) < REFUSAL_START_DAY ? 'pizza' : 'rest'}`;
 const localText = (at: Date, timeZone: string) => at.toLocaleString('sv-SE', { timeZone }).slice(0, 16);
 
 /** The time itself, or the end of an outage at that time. */
 function findUptime(at: Date): Date {
   const outage = OUTAGES.find(({ from, hours }) => dayOf(at) >= from && dayOf(at) < from + hours / 24);
-  return outage === undefined ? at : after(outage.from * DAY_MS + outage.hours * HOUR_MS);
+  return outage === undefined ? at : addToStart(outage.from * DAY_MS + outage.hours * HOUR_MS);
 }
 
-/** The expected outcome. */
-function expectedOf(planned: Planned, repriced: ReadonlySet<string>, mayBeSent: boolean): string {
+function findExpectedOutcome(
+  planned: PlannedOrder,
+  repriced: ReadonlySet<string>,
+  mayBeSent: boolean,
+): string {
   const now = findUptime(planned.at);
-  const hasLeft = (userId: string) => dayOf(now) >= (LEAVES[userId] ?? Number.POSITIVE_INFINITY);
+  const hasLeft = (userId: string) => dayOf(now) >= (DEPARTURE_DAYS[userId] ?? Number.POSITIVE_INFINITY);
   if (hasLeft(planned.requester)) return 'FAILED requester_left';
-  if (dayOf(now) >= REFUSED_SINCE && planned.name.endsWith('.pizza')) return 'CANCELLED policy_refuses';
+  if (dayOf(now) >= REFUSAL_START_DAY && planned.name.endsWith('.pizza')) return 'CANCELLED policy_refuses';
   const reasons = [
     ...(now.getTime() - planned.at.getTime() > HOUR_MS ? ['late'] : []),
     ...(repriced.has(planned.name) ? ['price'] : []),
@@ -108,9 +111,9 @@ function commitOf({ after: order }: OrderCommit): Kill['commit'] | undefined {
   return order.items.some(({ state }) => state === 'SENT') ? 'sending' : 'claimed';
 }
 
-/** A bot with its own connections, memory and loops. Once killed, it does nothing more. */
+/** Starts a bot with its own connections, memory and loops. Once killed, it does nothing more. */
 function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
-  const database = rig.connect();
+  const database = rig.openConnections();
   const realStore = createOrderStore(database, BOT_SIGNER);
   const killed = newGate();
   /** Orders whose request may have been sent and has no stored response. */
@@ -118,7 +121,7 @@ function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
   let isKilled = false;
   let disconnected: Promise<void> | undefined;
   const hang = () => new Promise<never>(() => undefined);
-  const keep = async (change: OrderCommit) => {
+  const commitAndTrack = async (change: OrderCommit) => {
     const outcome = await realStore.commit(change);
     if (outcome.ok && commitOf(change) === 'sending') unanswered.add(change.after.id);
     if (outcome.ok && commitOf(change) === 'answered') unanswered.delete(change.after.id);
@@ -127,10 +130,10 @@ function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
   const commit = async (change: OrderCommit) => {
     const kill = killAt(change);
     if (kill === undefined) {
-      const outcome = await keep(change);
+      const outcome = await commitAndTrack(change);
       return isKilled ? hang() : outcome;
     }
-    if (kill.isKept) await keep(change);
+    if (kill.isKept) await commitAndTrack(change);
     isKilled = true;
     killed.open();
     disconnected = database.close();
@@ -179,42 +182,42 @@ function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
 }
 type Bot = ReturnType<typeof startBot>;
 
-/** Two bots. A killed one is replaced at the next step. */
+/** Starts two bots. A killed one is replaced at the next step. */
 function startBots(draw: (below: number) => number) {
   const kills: Kill[] = [];
   /** Half of the orders have one kill, which delays them by a lease. */
-  const planned = new Map(
-    Array.from({ length: ORDERS }, (_, n) => [nameOf(n), KILLS[n % (2 * KILLS.length)]] as const),
+  const plannedKills = new Map(
+    Array.from({ length: ORDER_COUNT }, (_, n) => [nameOf(n), KILLS[n % (2 * KILLS.length)]] as const),
   );
   const killAt = (commit: OrderCommit) => {
     const name = commit.after.items[0]?.name ?? '';
-    const kill = planned.get(name);
+    const kill = plannedKills.get(name);
     if (kill === undefined || kill.commit !== commitOf(commit)) return undefined;
-    planned.delete(name);
+    plannedKills.delete(name);
     kills.push(kill);
     return kill;
   };
-  const start = () => startBot(killAt);
-  const all: Bot[] = [];
-  const running = () => {
-    while (all.filter((bot) => !bot.isKilled()).length < 2) all.push(start());
-    return all.filter((bot) => !bot.isKilled());
+  const startNext = () => startBot(killAt);
+  const allBots: Bot[] = [];
+  const keepTwoRunning = () => {
+    while (allBots.filter((bot) => !bot.isKilled()).length < 2) allBots.push(startNext());
+    return allBots.filter((bot) => !bot.isKilled());
   };
   return {
     kills,
     /** Whether a killed bot may have sent an order. */
-    mayBeSent: (orderId: string) => all.some((bot) => bot.isKilled() && bot.unanswered.has(orderId)),
-    any: () => running()[draw(2)] ?? start(),
+    mayBeSent: (orderId: string) => allBots.some((bot) => bot.isKilled() && bot.unanswered.has(orderId)),
+    pickBot: () => keepTwoRunning()[draw(2)] ?? startNext(),
     work: async (orderId?: string) => {
-      const tried = draw(3) === 0 ? orderId : undefined;
-      await Promise.all(running().map((bot) => bot.work(tried)));
+      const triedOrderId = draw(3) === 0 ? orderId : undefined;
+      await Promise.all(keepTwoRunning().map((bot) => bot.work(triedOrderId)));
     },
-    close: () => Promise.all(all.map((bot) => bot.close())),
+    close: () => Promise.all(allBots.map((bot) => bot.close())),
   };
 }
 type Bots = ReturnType<typeof startBots>;
 
-/** A time around the next clock change, or any time within 20 days. */
+/** Chooses a time around the next clock change, or any time within 20 days. */
 function chooseTime(draw: (below: number) => number): { readonly at: Date; readonly timeZone: string } {
   const change = CLOCK_CHANGES.filter(({ at }) => {
     const aheadMs = at.getTime() - rig.now.getTime();
@@ -227,9 +230,13 @@ function chooseTime(draw: (below: number) => number): { readonly at: Date; reado
   return { at, timeZone: ZONES[draw(ZONES.length)] ?? 'UTC' };
 }
 
-async function requestAndApprove(n: number, draw: (below: number) => number, bots: Bots): Promise<Planned> {
+async function requestAndApprove(
+  n: number,
+  draw: (below: number) => number,
+  bots: Bots,
+): Promise<PlannedOrder> {
   const name = nameOf(n);
-  const requester = PEOPLE.filter((id) => !rig.absent.has(id))[draw(3)] ?? '';
+  const requester = PEOPLE.filter((id) => !rig.memberships.has(id))[draw(3)] ?? '';
   const { at: chosen, timeZone } = chooseTime(draw);
   const text = localText(chosen, timeZone);
   const hourBefore = new Date(chosen.getTime() - HOUR_MS);
@@ -237,7 +244,7 @@ async function requestAndApprove(n: number, draw: (below: number) => number, bot
   const occursTwice = localText(new Date(at.getTime() + HOUR_MS), timeZone) === text;
   rig.prices.set(name, 1_800);
   const outcome = await requestOrder(
-    { ...rig.mandates, store: bots.any().store },
+    { ...rig.mandates, store: bots.pickBot().store },
     {
       ...{ task: 'renew', input: { names: [name], period: 1 }, secret: undefined, reason: undefined },
       ...{ requesterId: requester, account: ALICE, channelId: 'C0DOMAINS', threadTs: undefined },
@@ -245,16 +252,16 @@ async function requestAndApprove(n: number, draw: (below: number) => number, bot
     },
   );
   if (outcome.kind !== 'accepted') throw new Error(`requesting ${name}: ${outcome.kind}`);
-  const approver = APPROVERS.filter((id) => !rig.absent.has(id))[draw(2)] ?? '';
+  const approver = APPROVERS.filter((id) => !rig.memberships.has(id))[draw(2)] ?? '';
   const { id } = outcome.order;
-  const approved = await approveOrder({ ...rig.mandates, store: bots.any().store }, id, approver);
+  const approved = await approveOrder({ ...rig.mandates, store: bots.pickBot().store }, id, approver);
   if (!approved.ok) throw new Error(`approving ${name}: ${approved.refusal.code}`);
   expect(approved.order.sendAfter, `${text} in ${timeZone}`).toEqual(at);
   return { name, requester, approver, at, occursTwice, order: approved.order };
 }
 
 /** The state of an order after its time, with the reason. */
-async function readOutcome({ order }: Planned): Promise<string> {
+async function readOutcome({ order }: PlannedOrder): Promise<string> {
   const history = await rig.store.loadHistory(order.id, 'system');
   const { state, items } = await rig.read(order.id);
   const last = history.findLast(({ kind }) => kind === 'reopened' || kind === 'stopped');
@@ -265,42 +272,43 @@ async function readOutcome({ order }: Planned): Promise<string> {
 }
 
 test('each scheduled order of a quarter is sent once at its time, or ends with a reason', async () => {
-  const draw = random(20_260_301);
-  const bots = startBots(random(7));
-  const planned: Planned[] = [];
+  const draw = createRandom(20_260_301);
+  const bots = startBots(createRandom(7));
+  const planned: PlannedOrder[] = [];
   const repriced = new Set<string>();
-  const found: string[] = [];
+  const foundStates: string[] = [];
   const afterOutages: string[] = [];
-  let twice = 0;
+  let twiceCount = 0;
 
   /** Moves the clock. The bots work unless there is an outage. */
-  const passTo = async (at: Date, orderId?: string) => {
+  const advanceTo = async (at: Date, orderId?: string) => {
     rig.advanceClock(Math.max(0, at.getTime() - rig.now.getTime()));
     await rig.moveLeases();
-    for (const [userId, day] of Object.entries(LEAVES))
-      if (dayOf(rig.now) >= day) rig.absent.set(userId, 'left');
-    if (dayOf(rig.now) >= REFUSED_SINCE) rig.setPolicy(1, { decision: 'refuse', names: ['*.pizza'] });
+    for (const [userId, day] of Object.entries(DEPARTURE_DAYS))
+      if (dayOf(rig.now) >= day) rig.memberships.set(userId, 'left');
+    if (dayOf(rig.now) >= REFUSAL_START_DAY) rig.setPolicy(1, { decision: 'refuse', names: ['*.pizza'] });
     if (findUptime(rig.now).getTime() !== rig.now.getTime()) return;
     await bots.work(orderId);
   };
 
-  const settle = async (each: Planned) => {
+  const checkOutcome = async (each: PlannedOrder) => {
     const { id } = each.order;
     if (rig.now < each.at) {
-      await passTo(new Date(each.at.getTime() - 1), id);
+      await advanceTo(new Date(each.at.getTime() - 1), id);
       expect((await rig.read(id)).state, `${each.name} before its time`).toBe('APPROVED');
     }
     const due = findUptime(each.at);
     const minuteLater = new Date(due.getTime() + MINUTE_MS);
-    await passTo(due, id);
+    await advanceTo(due, id);
     const isOpen = async () => ['APPROVED', 'EXECUTING'].includes((await rig.read(id)).state);
-    while (rig.now < minuteLater && (await isOpen())) await passTo(new Date(rig.now.getTime() + STEP_MS), id);
-    const expected = expectedOf(each, repriced, bots.mayBeSent(id));
-    const story = await readOutcome(each);
-    found.push(story.split(' ')[0] ?? '');
-    if (due > each.at) afterOutages.push(story);
-    twice += each.occursTwice ? 1 : 0;
-    expect(story, each.name).toBe(expected);
+    while (rig.now < minuteLater && (await isOpen()))
+      await advanceTo(new Date(rig.now.getTime() + STEP_MS), id);
+    const expected = findExpectedOutcome(each, repriced, bots.mayBeSent(id));
+    const outcome = await readOutcome(each);
+    foundStates.push(outcome.split(' ')[0] ?? '');
+    if (due > each.at) afterOutages.push(outcome);
+    twiceCount += each.occursTwice ? 1 : 0;
+    expect(outcome, each.name).toBe(expected);
     const { items } = await rig.read(id);
     const sent = rig.service.countSent(id);
     if (expected.startsWith('UNKNOWN')) return expect(sent, each.name).toBeLessThanOrEqual(1);
@@ -311,13 +319,13 @@ test('each scheduled order of a quarter is sent once at its time, or ends with a
     expect(sent, each.name).toBe(1);
   };
 
-  for (let n = 0; n < ORDERS; n += 1) {
+  for (let n = 0; n < ORDER_COUNT; n += 1) {
     const requestedAt = requestTimeOf(n);
     for (const each of planned.filter(({ at }) => findUptime(at) <= requestedAt)) {
-      await settle(each);
+      await checkOutcome(each);
       planned.splice(planned.indexOf(each), 1);
     }
-    await passTo(findUptime(requestedAt));
+    await advanceTo(findUptime(requestedAt));
     const newest = await requestAndApprove(n, draw, bots);
     planned.push(newest);
     planned.sort((a, b) => a.at.getTime() - b.at.getTime());
@@ -326,14 +334,14 @@ test('each scheduled order of a quarter is sent once at its time, or ends with a
       repriced.add(newest.name);
     }
   }
-  for (const each of planned) await settle(each);
-  await passTo(after(112 * DAY_MS));
+  for (const each of planned) await checkOutcome(each);
+  await advanceTo(addToStart(112 * DAY_MS));
   await bots.close();
 
-  expect(new Set(found)).toEqual(new Set(['SUCCEEDED', 'PENDING', 'CANCELLED', 'FAILED', 'UNKNOWN']));
+  expect(new Set(foundStates)).toEqual(new Set(['SUCCEEDED', 'PENDING', 'CANCELLED', 'FAILED', 'UNKNOWN']));
   expect(afterOutages).toEqual(expect.arrayContaining(['PENDING late', 'SUCCEEDED']));
   expect(new Set(bots.kills), 'kinds of kills').toEqual(new Set(KILLS));
-  expect(twice, 'times that occur twice').toBeGreaterThan(0);
+  expect(twiceCount, 'times that occur twice').toBeGreaterThan(0);
   const sent = rig.service.received.map(({ ctid }) => ctid);
   expect(new Set(sent).size, 'distinct requests').toBe(sent.length);
   const [open] = await rig.sql(

@@ -19,7 +19,7 @@ beforeAll(async () => (rig = await startRig()));
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const TIME = hoursLater(24);
+const SEND_TIME = hoursLater(24);
 
 function request(changes: Partial<OrderRequest> = {}) {
   deliveries += 1;
@@ -50,12 +50,12 @@ async function approve(order: Order): Promise<Order> {
   return outcome.order;
 }
 
-async function passTo(time: Date): Promise<void> {
+async function advanceTo(time: Date): Promise<void> {
   rig.advanceClock(time.getTime() - rig.now.getTime());
   await rig.runDue();
 }
 
-const rowsOf = (table: string) => rig.sql(`SELECT * FROM ${table}`);
+const readRows = (table: string) => rig.sql(`SELECT * FROM ${table}`);
 
 test('a scheduled order is approved with its time, waits for it and is then sent', async () => {
   const order = await requestScheduled();
@@ -63,34 +63,34 @@ test('a scheduled order is approved with its time, waits for it and is then sent
     task: 'renew',
     notBefore: '2026-03-02T09:00:00.000Z',
   });
-  expect(order).toMatchObject({ state: 'PENDING', expiresAt: TIME });
+  expect(order).toMatchObject({ state: 'PENDING', expiresAt: SEND_TIME });
   await approve(order);
-  expect(await rig.readDueTimes(order.id)).toMatchObject({ work: TIME });
+  expect(await rig.readDueTimes(order.id)).toMatchObject({ work: SEND_TIME });
   expect(await rig.store.claimDue('execution', rig.now, 1_000, 10), 'due orders before the time').toEqual([]);
-  await passTo(new Date(TIME.getTime() - 1));
+  await advanceTo(new Date(SEND_TIME.getTime() - 1));
   expect(rig.service.received).toEqual([]);
-  await passTo(TIME);
+  await advanceTo(SEND_TIME);
   expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
   expect(rig.service.received).toHaveLength(1);
 });
 
 test('a scheduled order expires at its time without an approval', async () => {
   const order = await requestScheduled();
-  await passTo(TIME);
+  await advanceTo(SEND_TIME);
   expect((await rig.read(order.id)).state).toBe('EXPIRED');
 });
 
-test('a scheduled order needs approval again at another price, and is then sent at once', async () => {
+test('a scheduled order whose price changes needs approval again, and is then sent at once', async () => {
   rig.prices.set('cafe.rest', 1_800);
   const order = await approve(await requestScheduled());
-  expect(await rowsOf('approvals')).toHaveLength(1);
+  expect(await readRows('approvals')).toHaveLength(1);
   rig.prices.set('cafe.rest', 1_900);
-  await passTo(TIME);
+  await advanceTo(SEND_TIME);
   expect(await rig.read(order.id)).toMatchObject({
     ...{ state: 'PENDING', approvals: [], approvalRound: 1 },
-    expiresAt: new Date(TIME.getTime() + 72 * HOUR_MS),
+    expiresAt: new Date(SEND_TIME.getTime() + 72 * HOUR_MS),
   });
-  expect(await rowsOf('budget_reservations')).toEqual([]);
+  expect(await readRows('budget_reservations')).toEqual([]);
   expect(rig.service.received).toEqual([]);
   rig.advanceClock(3 * HOUR_MS);
   await approve(order);
@@ -121,13 +121,13 @@ test('a second order for the name, and a name that expires earlier, are refused'
 });
 
 describe('names of two zones, one of them documented,', () => {
-  const BOTH = [
+  const NAME_SEQUENCES = [
     ['cafe.rest', 'cafe.pizza'],
     ['cafe.pizza', 'cafe.rest'],
   ] as const;
   type Row = { readonly name: string; readonly period: number };
   /** A list of names shares a period; each row of a bulk order has its own. */
-  const WAYS = {
+  const REQUEST_BUILDERS = {
     list: (rows: readonly Row[]) => ({
       input: { names: rows.map(({ name }) => name), period: rows[0]?.period },
     }),
@@ -135,32 +135,32 @@ describe('names of two zones, one of them documented,', () => {
       input: {},
       bulk: {
         rows: rows.map(({ name, period }) => ({ name, input: { names: [name], period }, secret: undefined })),
-        ...{ findings: [], skipped: 0 },
+        ...{ findings: [], skippedCount: 0 },
       },
     }),
   };
-  const CASES = Object.entries(WAYS).flatMap(([way, build]) =>
-    BOTH.map((names) => [way, names.join(), names, build] as const),
+  const CASES = Object.entries(REQUEST_BUILDERS).flatMap(([way, build]) =>
+    NAME_SEQUENCES.map((names) => [way, names.join(), names, build] as const),
   );
 
   test.each(CASES)(
     'in a %s of %s are checked against both zones at the request',
     async (_way, _names, names, build) => {
-      const rowsOf = (period: number) => names.map((name) => ({ name, period }));
-      const issues = async (changes: Partial<OrderRequest>) => {
+      const buildRows = (period: number) => names.map((name) => ({ name, period }));
+      const listIssues = async (changes: Partial<OrderRequest>) => {
         const outcome = await request(changes);
         return outcome.kind === 'invalid' ? outcome.issues : outcome.kind;
       };
-      expect(await issues(build(rowsOf(11)))).toMatchObject([
+      expect(await listIssues(build(buildRows(11)))).toMatchObject([
         { issue: { code: 'period_out_of_range', max: 10 } },
       ]);
-      const below = names.map((name) => ({
+      const subdomainRows = names.map((name) => ({
         name: name.endsWith('.pizza') ? `www.${name}` : name,
         period: 1,
       }));
-      expect(await issues(build(below))).toMatchObject([{ issue: { code: 'subdomain' } }]);
+      expect(await listIssues(build(subdomainRows))).toMatchObject([{ issue: { code: 'subdomain' } }]);
       rig.setPolicy(1, { decision: 'refuse', names: ['*.pizza'] });
-      expect(await request(build(rowsOf(1)))).toMatchObject({ refusal: { code: 'policy_refuses' } });
+      expect(await request(build(buildRows(1)))).toMatchObject({ refusal: { code: 'policy_refuses' } });
     },
   );
 });
@@ -176,7 +176,7 @@ test('scheduled nameservers are checked, and can be undone, for 48 hours after t
   /** Moves the clock in steps of half an hour and runs due lookups. */
   const watchUntil = async (time: Date) => {
     while (rig.now < time) {
-      await passTo(new Date(Math.min(time.getTime(), rig.now.getTime() + HOUR_MS / 2)));
+      await advanceTo(new Date(Math.min(time.getTime(), rig.now.getTime() + HOUR_MS / 2)));
       for (const id of await rig.store.claimDue('observation', rig.now, 1_000, 10))
         await bot.advance(id, 'observation');
     }
@@ -194,22 +194,22 @@ test('scheduled nameservers are checked, and can be undone, for 48 hours after t
       findPreviousNameServers: async () => ({ kind: 'unknown' }),
     });
 
-  await watchUntil(new Date(TIME.getTime() - 1));
+  await watchUntil(new Date(SEND_TIME.getTime() - 1));
   expect(checkedAt).toEqual([]);
   expect(await undo()).toMatchObject({ refusal: { code: 'nothing_to_undo' } });
-  const sentAt = new Date(TIME.getTime() + 20 * MINUTE_MS);
-  await passTo(sentAt);
+  const sentAt = new Date(SEND_TIME.getTime() + 20 * MINUTE_MS);
+  await advanceTo(sentAt);
   expect((await rig.read(id)).items).toMatchObject([{ state: 'SUCCEEDED', sentAt }]);
-  const end = new Date(sentAt.getTime() + 48 * HOUR_MS);
-  await watchUntil(new Date(end.getTime() - 1));
+  const deadline = new Date(sentAt.getTime() + 48 * HOUR_MS);
+  await watchUntil(new Date(deadline.getTime() - 1));
   expect(await undo()).toMatchObject({ refusal: { code: 'previous_nameservers_unknown' } });
-  await watchUntil(end);
+  await watchUntil(deadline);
   expect(await undo()).toMatchObject({ refusal: { code: 'undo_expired' } });
-  await watchUntil(new Date(end.getTime() + 24 * HOUR_MS));
-  const [first = TIME, last = TIME] = [checkedAt[0], checkedAt.at(-1)];
+  await watchUntil(new Date(deadline.getTime() + 24 * HOUR_MS));
+  const [first = SEND_TIME, last = SEND_TIME] = [checkedAt[0], checkedAt.at(-1)];
   expect(first.getTime() - sentAt.getTime()).toBeLessThanOrEqual(HOUR_MS);
-  expect(last < end).toBe(true);
-  expect(end.getTime() - last.getTime()).toBeLessThanOrEqual(HOUR_MS);
+  expect(last < deadline).toBe(true);
+  expect(deadline.getTime() - last.getTime()).toBeLessThanOrEqual(HOUR_MS);
 });
 
 test('a scheduled order uses the budget of the month in which it is sent', async () => {
@@ -226,22 +226,29 @@ test('a scheduled order uses the budget of the month in which it is sent', async
   if (outcome.kind !== 'accepted') throw new Error(outcome.kind);
   await approveOrder(context, outcome.order.id, 'U0BOB');
   expect(new Set(days)).toEqual(new Set(['2026-04-02']));
-  expect(await rowsOf('budget_reservations')).toMatchObject([{ day: new Date('2026-04-02T00:00:00Z') }]);
+  expect(await readRows('budget_reservations')).toMatchObject([{ day: new Date('2026-04-02T00:00:00Z') }]);
 });
 
 describe('after a restart, a scheduled order', () => {
-  const LAST = { database: 'd', server: 's', count: 1, isOriginal: true, activeProcesses: [], version: '1' };
+  const LAST_HEARTBEAT = {
+    database: 'd',
+    server: 's',
+    count: 1,
+    isOriginal: true,
+    activeProcesses: [],
+    version: '1',
+  };
 
-  async function startAt(now: Date, last: Partial<HeartbeatRow>): Promise<Order> {
+  async function restartAt(now: Date, last: Partial<HeartbeatRow>): Promise<Order> {
     const order = await approve(await requestScheduled());
     rig.advanceClock(now.getTime() - rig.now.getTime());
-    const row = { ...LAST, seenAt: hoursLater(1), ...last };
+    const row = { ...LAST_HEARTBEAT, seenAt: hoursLater(1), ...last };
     const heartbeat: Heartbeat = {
       read: async () => ({ database: 'd', server: 't', position: 0, isBehind: false, last: row }),
       write: async () => 2,
       verify: async () => undefined,
       suspend: () => undefined,
-      onOtherServer: () => undefined,
+      onUnverifiedServer: () => undefined,
     };
     await markUnsentAsUnknown({ ...rig.mandates, heartbeat, processId: 'new' });
     await rig.runDue();
@@ -257,19 +264,19 @@ describe('after a restart, a scheduled order', () => {
     ],
     ['needs approval again after a longer time without a bot', hoursLater(24.5), {}, 'PENDING'],
     ['needs approval again if the bot was killed', hoursLater(24.5), { activeProcesses: ['old'] }, 'PENDING'],
-    ['is unknown if a bot may have sent it', hoursLater(24.5), { seenAt: TIME }, 'UNKNOWN'],
+    ['is unknown if a bot may have sent it', hoursLater(24.5), { seenAt: SEND_TIME }, 'UNKNOWN'],
     ['is unknown in a copy of the database', hoursLater(24.5), { isOriginal: false }, 'UNKNOWN'],
     ['is unchanged in a copy before its time', hoursLater(23), { isOriginal: false }, 'APPROVED'],
   ])('%s', async (_what, now, last, state) => {
-    expect((await startAt(now, last)).state).toBe(state);
+    expect((await restartAt(now, last)).state).toBe(state);
   });
 });
 
 describe('nothing is sent after a change in the database', () => {
-  test('to an earlier time', async () => {
+  test('of the send time to an earlier one', async () => {
     const order = await approve(await requestScheduled());
     await rig.sql(`UPDATE orders SET send_after = $2, due_at = $2 WHERE id = $1`, order.id, hoursLater(1));
-    await passTo(hoursLater(1));
+    await advanceTo(hoursLater(1));
     const { state, items } = await rig.read(order.id);
     expect([state, items[0]?.result?.summary]).toEqual([
       'FAILED',
@@ -278,11 +285,11 @@ describe('nothing is sent after a change in the database', () => {
     expect(rig.service.received).toEqual([]);
   });
 
-  test('back to an approval that no longer counts', async () => {
+  test('that restores an outdated approval', async () => {
     rig.prices.set('cafe.rest', 1_800);
     const order = await approve(await requestScheduled());
     rig.prices.set('cafe.rest', 1_900);
-    await passTo(TIME);
+    await advanceTo(SEND_TIME);
     await rig.sql(
       `UPDATE orders SET state = 'APPROVED', approval_round = 0, expires_at = NULL, remind_at = NULL, due_at = $2 WHERE id = $1`,
       ...[order.id, rig.now],
@@ -291,7 +298,7 @@ describe('nothing is sent after a change in the database', () => {
       `INSERT INTO approvals (order_id, user_id, at, agreed_excess) VALUES ($1, 'U0BOB', $2, '[]')`,
       ...[order.id, rig.now],
     );
-    // Otherwise, the newest event would show that the row is older.
+    // Without this event, the log would be newer than the row.
     await rig.sql(
       `INSERT INTO events (team_id, at, subject_kind, subject_id, kind, actor, data)
         SELECT team_id, $2, subject_kind, subject_id, 'approved', 'U0BOB',

@@ -8,7 +8,7 @@ import {
 } from '../../src/service/errors.ts';
 import type { RequestDescription } from '../../src/service/task.ts';
 
-export interface Request {
+export interface ReceivedRequest {
   /** Name of the client's task: `domain.renew`. */
   readonly task: string;
   readonly ctid: string;
@@ -16,14 +16,14 @@ export interface Request {
   readonly description: RequestDescription;
 }
 
-export const DONE: Envelope = {
+export const SUCCESS_ENVELOPE: Envelope = {
   stid: '20260301-test-1',
   status: { code: 'S0100', text: 'Done by the service', type: 'SUCCESS' },
   messages: [],
   data: [],
 };
 
-/** An error of the client, as caused by the service or the network. */
+/** Creates the error that the client throws if the service or the network fails. */
 export function newServiceError(
   kind: ServiceErrorKind,
   details: Partial<ServiceErrorDetails> = {},
@@ -32,37 +32,38 @@ export function newServiceError(
 }
 
 /**
- * The domain service behind the client's port, with scripted responses. Like the real client, it sends nothing after
- * the deadline.
+ * A service client that records its requests and has scripted responses. Like the real client, it sends
+ * nothing after the deadline.
  */
 export class ScriptedService {
   /** Sent requests, in order. */
-  readonly received: Request[] = [];
-  /** Runs before a request is sent, like opening a session; throws if that fails. */
-  prepare: (request: Request) => Promise<void> = async () => undefined;
-  /** The service's response; throws the client's error. */
-  answer: (request: Request, signal: AbortSignal | undefined) => Promise<Envelope> = async () => DONE;
+  readonly received: ReceivedRequest[] = [];
+  /** Runs before a request is sent, such as to open a session. It may throw. */
+  prepare: (request: ReceivedRequest) => Promise<void> = async () => undefined;
+  /** Returns the service's response, or throws the client's error. */
+  answer: (request: ReceivedRequest, signal: AbortSignal | undefined) => Promise<Envelope> = async () =>
+    SUCCESS_ENVELOPE;
 
-  /** How often a request with this client transaction id was sent. */
+  /** Counts how often a request with this client transaction id was sent. */
   countSent(ctid: string): number {
     return this.received.filter((request) => request.ctid === ctid).length;
   }
 
   readonly client: ServiceClient = {
     account: { method: 'password', login: 'alice', context: 4 },
-    run: async () => Promise.reject(new Error('orders use begin()')),
-    begin: (task, { description, ...call }) => {
-      const request: Request = { task: task.name, ctid: call.ctid ?? '', description };
+    run: async () => Promise.reject(new Error('orders must use beginDescribedCall()')),
+    beginDescribedCall: (task, { description, ...call }) => {
+      const request: ReceivedRequest = { task: task.name, ctid: call.ctid ?? '', description };
       return {
         sign: () => this.prepare(request),
         send: async (sendDeadline) => {
-          if (sendDeadline !== undefined && sendDeadline.clock() > sendDeadline.at)
+          if (sendDeadline !== undefined && sendDeadline.clock() > sendDeadline.epochMs)
             throw new SuspendedError('too late');
           this.received.push(request);
-          const answered = await this.answer(request, call.signal);
-          const { output, envelope } = task.output({ envelope: answered, setCookie: [] });
+          const response = await this.answer(request, call.signal);
+          const { output, envelope } = task.parseOutput({ envelope: response, setCookieHeaders: [] });
           return {
-            ...{ kind: 'answered', output, envelope: envelope ?? answered },
+            ...{ kind: 'answered', output, envelope: envelope ?? response },
             ...{ interface: 'json', httpStatus: 200 },
           };
         },
@@ -74,8 +75,8 @@ export class ScriptedService {
   };
 }
 
-/** A request that runs until its signal aborts. */
-export function untilAborted(signal: AbortSignal | undefined): Promise<never> {
+/** Waits until the signal aborts, and then fails with an unknown outcome. */
+export function failOnAbort(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_resolve, reject) => {
     const fail = () => reject(newServiceError('unknown_outcome'));
     if (signal?.aborted === true) fail();

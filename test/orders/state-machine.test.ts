@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { PauseReason } from '../../src/orders/bulk/stored-bulk.ts';
 import {
   buildCtid,
-  computeOutcome,
+  computeOrderOutcome,
+  getPeriodYears,
   type Hint,
   type ItemResult,
   type ItemState,
@@ -14,7 +15,6 @@ import {
   type OrderEvent,
   type OrderItem,
   type OrderState,
-  readPeriod,
 } from '../../src/orders/order.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { STATES } from '../../src/slack/orders/order.view.ts';
@@ -23,7 +23,7 @@ import {
   hoursLater,
   newBulk,
   newOrder,
-  RESUMED,
+  RESUMED_EVENT,
   renderResult,
   START,
   SUFFICIENT_APPROVAL,
@@ -62,7 +62,7 @@ const settled = (outcome: 'SUCCEEDED' | 'FAILED') =>
 const released = { type: 'released' } as const;
 
 /** An order in each state; `EXECUTING` before its request is sent, `SENT` after it. */
-const IN_STATE: Readonly<Record<OrderState | 'SENT', Order>> = (() => {
+const ORDER_IN_STATE: Readonly<Record<OrderState | 'SENT', Order>> = (() => {
   const pending = newOrder(['cafe.rest'], { escalateAt: hoursLater(24) });
   const executing = apply(pending, approved('U0BOB', 'U0BOB'), claimed);
   const sent = apply(executing, sending());
@@ -85,7 +85,7 @@ const IN_STATE: Readonly<Record<OrderState | 'SENT', Order>> = (() => {
 const SITUATIONS = [...ORDER_STATES, 'SENT'] as const;
 
 describe('the state machine', () => {
-  /** The resulting states; in unlisted states the event must be refused. */
+  /** The states that result from an event, which is refused in unlisted states. */
   const table: readonly (readonly [
     name: string,
     event: OrderEvent,
@@ -243,7 +243,7 @@ describe('the state machine', () => {
   for (const [name, event, actor, becomes, at = START] of table) {
     it(`accepts “${name}” only in the right states`, () => {
       for (const situation of SITUATIONS) {
-        const order = IN_STATE[situation];
+        const order = ORDER_IN_STATE[situation];
         const result = transition(order, event, at);
         expect(result.ok ? result.order.state : undefined, `${event.type} in ${situation}`).toBe(
           becomes[situation],
@@ -256,15 +256,15 @@ describe('the state machine', () => {
 
   it('names the order’s state in a refusal', () => {
     for (const state of ['DENIED', 'EXPIRED', 'CANCELLED', 'SUCCEEDED', 'EXECUTING'] as const) {
-      const result = transition(IN_STATE[state], approved('U0BOB', 'U0BOB'), START);
-      expect(result.ok ? undefined : refusalText(result.refusal)).toContain(STATES[state].words);
+      const result = transition(ORDER_IN_STATE[state], approved('U0BOB', 'U0BOB'), START);
+      expect(result.ok ? undefined : refusalText(result.refusal)).toContain(STATES[state].shortText);
     }
   });
 
   it('accepts a reminder once', () => {
-    const nudged = transition(IN_STATE.PENDING, { type: 'reminded' }, hoursLater(4));
-    if (!nudged.ok) throw new Error(refusalText(nudged.refusal));
-    expect(transition(nudged.order, { type: 'reminded' }, hoursLater(5)).ok).toBe(false);
+    const reminded = transition(ORDER_IN_STATE.PENDING, { type: 'reminded' }, hoursLater(4));
+    if (!reminded.ok) throw new Error(refusalText(reminded.refusal));
+    expect(transition(reminded.order, { type: 'reminded' }, hoursLater(5)).ok).toBe(false);
   });
 
   it('knows which states are open and which are final', () => {
@@ -285,8 +285,8 @@ describe('approvals', () => {
 
   it('count once per person', () => {
     const one = apply(needsTwo, approved('U0BOB', 'U0BOB'));
-    const again = transition(one, approved('U0BOB', 'U0BOB', 'U0CAROL'), START);
-    expect(again.ok ? undefined : refusalText(again.refusal)).toMatch(/already/);
+    const repeated = transition(one, approved('U0BOB', 'U0BOB', 'U0CAROL'), START);
+    expect(repeated.ok ? undefined : refusalText(repeated.refusal)).toMatch(/already/);
   });
 
   it('by people who are no longer approvers don’t count', () => {
@@ -296,7 +296,7 @@ describe('approvals', () => {
   });
 });
 
-function logOf(order: Order, event: OrderEvent) {
+function getFirstLogEntry(order: Order, event: OrderEvent) {
   const result = transition(order, event, START);
   if (!result.ok) throw new Error(`${event.type} was refused: ${result.refusal.code}`);
   return result.log[0];
@@ -310,7 +310,10 @@ describe('the log of an approval', () => {
   const one = apply(needsTwo, approved('U0BOB', 'U0BOB'));
 
   it('counts the approvals, and has no unneeded fields', () => {
-    const entry = logOf(one, { ...approved('U0CAROL', 'U0BOB', 'U0CAROL'), unreadableGroups: ['S0LEGAL'] });
+    const entry = getFirstLogEntry(one, {
+      ...approved('U0CAROL', 'U0BOB', 'U0CAROL'),
+      unreadableGroups: ['S0LEGAL'],
+    });
     expect(entry).toMatchObject({ validCount: 2, lapsed: [], required: 2 });
     for (const field of ['unreadableGroups', 'overBudget', 'isImpactUnknown', 'waiting', 'price'])
       expect(entry).not.toHaveProperty(field);
@@ -319,51 +322,61 @@ describe('the log of an approval', () => {
   it('names approvers who no longer count, groups that couldn’t be read, and exceeded budgets', () => {
     const budget = { exceeded: excess, admins: ['U0BOB'] };
     const event = { ...approved('U0CAROL', 'U0CAROL'), unreadableGroups: ['S0LEGAL'], isImpactUnknown: true };
-    expect(logOf(one, event)).toMatchObject({
+    expect(getFirstLogEntry(one, event)).toMatchObject({
       ...{ validCount: 1, lapsed: ['U0BOB'], unreadableGroups: ['S0LEGAL'], isImpactUnknown: true },
     });
-    expect(logOf(one, { ...event, budget })).toMatchObject({ validCount: 1, lapsed: [], overBudget: excess });
+    expect(getFirstLogEntry(one, { ...event, budget })).toMatchObject({
+      validCount: 1,
+      lapsed: [],
+      overBudget: excess,
+    });
   });
 
   it('of an order over a budget needs an admin’s consent', () => {
-    const by = (admins: string[]) => ({
+    const approveWithAdmins = (admins: string[]) => ({
       ...approved('U0CAROL', 'U0BOB', 'U0CAROL'),
       budget: { exceeded: excess, admins },
     });
-    expect(apply(one, by([])).state).toBe('PENDING');
-    expect(apply(one, by(['U0CAROL'])).state).toBe('APPROVED');
+    expect(apply(one, approveWithAdmins([])).state).toBe('PENDING');
+    expect(apply(one, approveWithAdmins(['U0CAROL'])).state).toBe('APPROVED');
   });
 });
 
-describe('the record', () => {
+describe('an order’s record', () => {
   const sent = apply(newOrder(['a.rest', 'b.rest'], { state: 'APPROVED' }), claimed, sending(1));
   const summary = { code: 'stopped' } as const;
 
-  it('of a stop names the person and the earlier order that has done it', () => {
+  it('of a stop names the person and the earlier order that was done', () => {
     const stop = { type: 'stopped', summary, by: 'U0BOB', doneByOrderId: 'o1' } as const;
-    expect(logOf(sent, stop)).toMatchObject({ actor: 'U0BOB', doneByOrderId: 'o1', names: ['b.rest'] });
+    expect(getFirstLogEntry(sent, stop)).toMatchObject({
+      actor: 'U0BOB',
+      doneByOrderId: 'o1',
+      names: ['b.rest'],
+    });
     const [first, second] = apply(sent, stop).items;
     expect(first?.result).toMatchObject({ stoppedBy: 'U0BOB' });
     expect(second?.result).toEqual({ summary, stoppedBy: 'U0BOB', doneByOrderId: 'o1' });
-    const bare = { type: 'stopped', summary } as const;
-    expect(logOf(sent, bare)).toMatchObject({ actor: 'system' });
-    expect(logOf(sent, bare)).not.toHaveProperty('doneByOrderId');
-    expect(apply(sent, bare).items.map(({ result }) => result)).toEqual([undefined, { summary }]);
+    const systemStop = { type: 'stopped', summary } as const;
+    expect(getFirstLogEntry(sent, systemStop)).toMatchObject({ actor: 'system' });
+    expect(getFirstLogEntry(sent, systemStop)).not.toHaveProperty('doneByOrderId');
+    expect(apply(sent, systemStop).items.map(({ result }) => result)).toEqual([undefined, { summary }]);
   });
 
   it('of a settlement has its evidence', () => {
-    const seen = { code: 'registered' } as const;
-    expect(logOf(IN_STATE.UNKNOWN, { ...settled('SUCCEEDED'), seen })).toMatchObject({ seen });
-    expect(logOf(IN_STATE.UNKNOWN, settled('SUCCEEDED'))).not.toHaveProperty('seen');
+    const proof = { code: 'registered' } as const;
+    expect(getFirstLogEntry(ORDER_IN_STATE.UNKNOWN, { ...settled('SUCCEEDED'), proof })).toMatchObject({
+      seen: proof,
+    });
+    expect(getFirstLogEntry(ORDER_IN_STATE.UNKNOWN, settled('SUCCEEDED'))).not.toHaveProperty('seen');
   });
 
-  it('of a second response is only added if it differs from the first', () => {
+  it('of a second response is added only if it differs from the first', () => {
     const answer = (outcome: 'FAILED' | 'UNKNOWN', result: Omit<ItemResult, 'summary'>) => ({
       ...answered(outcome),
       result: { summary: { code: 'refused' as const }, ...result },
     });
     const isAccepted = (first: Omit<ItemResult, 'summary'>, second: Omit<ItemResult, 'summary'>) =>
-      transition(apply(IN_STATE.SENT, answer('UNKNOWN', first)), answer('FAILED', second), START).ok;
+      transition(apply(ORDER_IN_STATE.SENT, answer('UNKNOWN', first)), answer('FAILED', second), START).ok;
     expect(isAccepted({ code: 'E1' }, { code: 'E1' })).toBe(false);
     expect(isAccepted({ code: 'E1' }, { code: 'E2' })).toBe(true);
     expect(isAccepted({}, {})).toBe(true);
@@ -374,55 +387,55 @@ describe('the record', () => {
     ['may have been carried out', undefined, { code: 'sent_again' } as const, 'UNKNOWN'],
     ['may have been carried out before', { code: 'sent_again' } as const, undefined, 'UNKNOWN'],
   ])('of a stopped request that %s has that outcome', (_, before, doubt, state) => {
-    const held = (seen: typeof doubt) => ({
+    const rescheduledWith = (seen: typeof doubt) => ({
       ...rescheduled('worker-1'),
       notBefore: START,
       ...(seen && { doubt: seen }),
     });
     const stop = { type: 'stopped', summary, by: 'U0BOB' } as const;
-    const order = apply(sent, held(before), sending(1), stop, held(doubt));
+    const order = apply(sent, rescheduledWith(before), sending(1), stop, rescheduledWith(doubt));
     expect(order.items[0]?.state).toBe(state);
   });
 
   it('of a renewed approval has its new time', () => {
     const three = newOrder(['cafe.rest'], { approvalsRequired: 3 });
-    const both = apply(three, approved('U0BOB', 'U0BOB'), approved('U0CAROL', 'U0BOB', 'U0CAROL'));
-    const again = { ...approved('U0BOB', 'U0BOB', 'U0CAROL'), isRenewed: true };
-    const renewed = transition(both, again, hoursLater(1));
+    const approvedTwice = apply(three, approved('U0BOB', 'U0BOB'), approved('U0CAROL', 'U0BOB', 'U0CAROL'));
+    const renewal = { ...approved('U0BOB', 'U0BOB', 'U0CAROL'), isReplacement: true };
+    const renewed = transition(approvedTwice, renewal, hoursLater(1));
     expect(renewed.ok && renewed.order.approvals).toMatchObject([
       { userId: 'U0BOB', at: hoursLater(1) },
       { userId: 'U0CAROL', at: START },
     ]);
   });
 
-  it('of new nameservers has each change', () => {
-    const seen = (delegation: 'answering' | 'not_answering') =>
+  it('of new nameservers is added only if their delegation changes', () => {
+    const delegationSeen = (delegation: 'answering' | 'not_answering') =>
       ({ type: 'delegation_seen', n: 1, delegation, hosts: [], hours: 1 }) as const;
-    const known = apply(IN_STATE.SUCCEEDED, seen('answering'));
-    expect(transition(known, seen('answering'), START).ok).toBe(false);
-    expect(transition(known, seen('not_answering'), START).ok).toBe(true);
+    const answeringOrder = apply(ORDER_IN_STATE.SUCCEEDED, delegationSeen('answering'));
+    expect(transition(answeringOrder, delegationSeen('answering'), START).ok).toBe(false);
+    expect(transition(answeringOrder, delegationSeen('not_answering'), START).ok).toBe(true);
   });
 });
 
-describe('an approval by the same person again', () => {
+describe('a second approval by the same person', () => {
   const needsTwo = newOrder(['cafe.rest'], { approvalsRequired: 2 });
   const one = apply(needsTwo, approved('U0BOB', 'U0BOB'));
-  const later = (order: Order, more: Partial<OrderEvent & { type: 'approved' }>) =>
-    transition(order, { ...approved('U0BOB', 'U0BOB'), ...more }, hoursLater(1));
+  const approveLater = (order: Order, changes: Partial<OrderEvent & { type: 'approved' }>) =>
+    transition(order, { ...approved('U0BOB', 'U0BOB'), ...changes }, hoursLater(1));
 
-  it('counts, with its first time, if an admin agrees to a new excess', () => {
+  it('counts, with the time of the first, if an admin agrees to a new excess', () => {
     const budget = { exceeded: excess, admins: ['U0BOB'] };
-    const agreed = later(one, { budget, agreedExcess: excess });
+    const agreed = approveLater(one, { budget, agreedExcess: excess });
     if (!agreed.ok) throw new Error(agreed.refusal.code);
     expect(agreed.order).toMatchObject({
       state: 'PENDING',
       approvals: [{ at: START, agreedExcess: excess }],
     });
-    expect(later(agreed.order, { budget, agreedExcess: excess })).toMatchObject({
+    expect(approveLater(agreed.order, { budget, agreedExcess: excess })).toMatchObject({
       refusal: { code: 'already_approved' },
     });
     expect(
-      later(one, { budget: { exceeded: excess, admins: ['U0ADA'] } }),
+      approveLater(one, { budget: { exceeded: excess, admins: ['U0ADA'] } }),
       'with another admin’s consent',
     ).toMatchObject({
       refusal: { code: 'already_approved' },
@@ -433,16 +446,16 @@ describe('an approval by the same person again', () => {
 it('the log of a sent request has its mandate and the amount', () => {
   const amount = { currency: 'EUR', minor: 2_000 };
   const event = { ...sending(), amount } as const;
-  const mandated: Order = { ...IN_STATE.EXECUTING, mandate: { id: 'm1' } };
-  expect(logOf(mandated, event)).toMatchObject({ mandate: 'm1', amount });
-  expect(logOf(IN_STATE.EXECUTING, event)).not.toHaveProperty('mandate');
-  expect(logOf(IN_STATE.EXECUTING, sending())).not.toHaveProperty('amount');
+  const mandated: Order = { ...ORDER_IN_STATE.EXECUTING, mandate: { id: 'm1' } };
+  expect(getFirstLogEntry(mandated, event)).toMatchObject({ mandate: 'm1', amount });
+  expect(getFirstLogEntry(ORDER_IN_STATE.EXECUTING, event)).not.toHaveProperty('mandate');
+  expect(getFirstLogEntry(ORDER_IN_STATE.EXECUTING, sending())).not.toHaveProperty('amount');
 });
 
 it('a request refused by a busy service isn’t sent again after a stop', () => {
-  const two = newOrder(['a.rest', 'b.rest']);
+  const order = newOrder(['a.rest', 'b.rest']);
   const stop = { type: 'stopped', summary: { code: 'stopped' }, by: 'U0ALICE' } as const;
-  const stopped = apply(two, approved('U0BOB', 'U0BOB'), claimed, sending(), stop);
+  const stopped = apply(order, approved('U0BOB', 'U0BOB'), claimed, sending(), stop);
   expect(apply(stopped, rescheduled('worker-1')).items).toMatchObject([
     { state: 'FAILED' },
     { state: 'FAILED' },
@@ -451,21 +464,22 @@ it('a request refused by a busy service isn’t sent again after a stop', () => 
   expect(apply(stopped, inDoubt).items).toMatchObject([{ state: 'UNKNOWN' }, { state: 'FAILED' }]);
 });
 
-it('the registry confirms a success once', () => {
-  const shown = { type: 'confirmed_by_registry', n: 1 } as const;
-  const confirmed = apply(IN_STATE.SUCCEEDED, shown);
+it('the registry can confirm a success only once', () => {
+  const registryConfirmation = { type: 'confirmed_by_registry', n: 1 } as const;
+  const confirmed = apply(ORDER_IN_STATE.SUCCEEDED, registryConfirmation);
   expect(confirmed.items[0]?.result?.confirmedByRegistry).toBe(true);
-  for (const order of [confirmed, IN_STATE.FAILED]) expect(transition(order, shown, START).ok).toBe(false);
+  for (const order of [confirmed, ORDER_IN_STATE.FAILED])
+    expect(transition(order, registryConfirmation, START).ok).toBe(false);
 });
 
-describe('a paused order', () => {
+describe('a bulk order', () => {
   const reason: PauseReason = { code: 'refusals', names: ['a.rest'] };
   const pausing = { type: 'paused', reason, expiresAt: hoursLater(24) } as const;
   const bulk = newOrder(['a.rest', 'b.rest'], { state: 'APPROVED', bulk: newBulk(1) });
   const paused = apply(bulk, pausing);
-  const resumed = { ...RESUMED, by: 'U0ALICE' };
+  const resumed = { ...RESUMED_EVENT, by: 'U0ALICE' };
 
-  it('can be paused only by its worker or without one, while nothing is being sent', () => {
+  it('can be paused only by its worker, or without one, while nothing is being sent', () => {
     const executing = apply(bulk, claimed);
     expect(paused).toMatchObject({ state: 'APPROVED', bulk: { pause: reason }, expiresAt: hoursLater(24) });
     expect(apply(executing, { ...pausing, workerId: 'worker-1' }).claim).toBeUndefined();
@@ -481,22 +495,24 @@ describe('a paused order', () => {
   });
 
   it('can be resumed only within its budgets or with an admin’s consent', () => {
-    const within = (admins: string[], exceeded: readonly (typeof excess)[number][] = excess) => ({
+    const resumeWithBudget = (admins: string[], exceeded: readonly (typeof excess)[number][] = excess) => ({
       ...resumed,
       budget: { exceeded, admins },
     });
-    expect(transition(paused, within([]), START)).toMatchObject({ refusal: { code: 'over_budget' } });
-    expect(apply(paused, within(['U0ADA'])).approvals).toEqual([]);
-    expect(apply(paused, within(['U0ALICE'])).approvals).toMatchObject([{ userId: 'U0ALICE' }]);
-    expect(apply(paused, within([], [])).bulk?.pause).toBeUndefined();
-    expect(apply(paused, RESUMED).approvals).toMatchObject([{ userId: 'U0BOB' }]);
+    expect(transition(paused, resumeWithBudget([]), START)).toMatchObject({
+      refusal: { code: 'over_budget' },
+    });
+    expect(apply(paused, resumeWithBudget(['U0ADA'])).approvals).toEqual([]);
+    expect(apply(paused, resumeWithBudget(['U0ALICE'])).approvals).toMatchObject([{ userId: 'U0ALICE' }]);
+    expect(apply(paused, resumeWithBudget([], [])).bulk?.pause).toBeUndefined();
+    expect(apply(paused, RESUMED_EVENT).approvals).toMatchObject([{ userId: 'U0BOB' }]);
   });
 });
 
 describe('a late response to an ended item', () => {
   const order = newOrder(['cafe.rest'], { state: 'FAILED', closedAt: START });
   const summary = { code: 'stopped' } as const;
-  const byBob = { summary, resolvedBy: 'U0BOB' };
+  const settledByBob = { summary, resolvedBy: 'U0BOB' };
   it.each<[what: string, Partial<OrderItem>, 'SUCCEEDED' | 'FAILED' | 'UNKNOWN', ItemResult | undefined]>([
     ['is saved', { sentAt: START, result: { summary } }, 'SUCCEEDED', { summary, lateOutcome: 'SUCCEEDED' }],
     [
@@ -507,11 +523,11 @@ describe('a late response to an ended item', () => {
     ],
     [
       'is saved after a settlement',
-      { sentAt: START, result: byBob },
+      { sentAt: START, result: settledByBob },
       'FAILED',
-      { ...byBob, lateOutcome: 'FAILED' },
+      { ...settledByBob, lateOutcome: 'FAILED' },
     ],
-    ['is refused if both are unknown', { sentAt: START, result: byBob }, 'UNKNOWN', undefined],
+    ['is refused if both are unknown', { sentAt: START, result: settledByBob }, 'UNKNOWN', undefined],
     [
       'may belong to a lost request',
       { result: { summary } },
@@ -526,9 +542,9 @@ describe('a late response to an ended item', () => {
     ],
     [
       'keeps the summary of a settlement',
-      { result: byBob },
+      { result: settledByBob },
       'SUCCEEDED',
-      { ...byBob, lateOutcome: 'SUCCEEDED' },
+      { ...settledByBob, lateOutcome: 'SUCCEEDED' },
     ],
     [
       'doesn’t replace a success',
@@ -554,14 +570,14 @@ describe('a late response to an ended item', () => {
       'UNKNOWN',
       { summary, lateOutcome: 'UNKNOWN' },
     ],
-  ])('%s', (_what, changes, outcome, kept) => {
+  ])('%s', (_what, changes, outcome, expected) => {
     const items = order.items.map((item) => ({ ...item, state: 'FAILED' as const, ...changes }));
     const result = transition(
       { ...order, items },
       { ...answered(outcome), type: 'answered_late', result: { summary } },
       START,
     );
-    expect(result.ok ? result.order.items[0]?.result : undefined).toEqual(kept);
+    expect(result.ok ? result.order.items[0]?.result : undefined).toEqual(expected);
   });
 });
 
@@ -574,10 +590,10 @@ describe('a mandate in force', () => {
   });
   const isApplied = (order: Order, event: OrderEvent) => transition(order, event, START).ok;
 
-  it('is reported as ending once, from its reminder on', () => {
+  it('is reported as ending when its reminder is due, and only once', () => {
     const ending = { type: 'mandate_ending' } as const;
     expect(apply(mandate, ending).remindAt).toBeUndefined();
-    expect(logOf(mandate, ending)).toMatchObject({ until: hoursLater(9) });
+    expect(getFirstLogEntry(mandate, ending)).toMatchObject({ until: hoursLater(9) });
     for (const changes of [
       { remindAt: hoursLater(1) },
       { remindAt: undefined },
@@ -587,57 +603,62 @@ describe('a mandate in force', () => {
       expect(isApplied({ ...mandate, ...changes }, ending)).toBe(false);
   });
 
-  it('ends once, by a person or by itself', () => {
-    const ended = { type: 'mandate_ended', cause: 'person', by: 'U0BOB' } as const;
-    const end = apply(mandate, ended);
-    expect(end).toMatchObject({
+  it('ends once, by a person or at its expiry', () => {
+    const endEvent = { type: 'mandate_ended', cause: 'person', by: 'U0BOB' } as const;
+    const endedMandate = apply(mandate, endEvent);
+    expect(endedMandate).toMatchObject({
       mandateEnd: { at: START, cause: 'person', by: 'U0BOB' },
       expiresAt: undefined,
     });
-    expect(logOf(mandate, ended)).toMatchObject({ actor: 'U0BOB', by: 'U0BOB' });
-    expect(logOf(mandate, { ...ended, cause: 'expired' })).toMatchObject({ actor: 'system', by: 'U0BOB' });
-    const over = logOf(mandate, { type: 'mandate_ended', cause: 'expired' });
-    expect(over).toMatchObject({ actor: 'system', cause: 'expired' });
-    expect(over).not.toHaveProperty('by');
-    expect(isApplied(end, ended)).toBe(false);
-    expect(isApplied({ ...end, remindAt: START, expiresAt: START }, { type: 'mandate_ending' })).toBe(false);
-    expect(isApplied({ ...mandate, task: 'renew' as const }, ended)).toBe(false);
+    expect(getFirstLogEntry(mandate, endEvent)).toMatchObject({ actor: 'U0BOB', by: 'U0BOB' });
+    expect(getFirstLogEntry(mandate, { ...endEvent, cause: 'expired' })).toMatchObject({
+      actor: 'system',
+      by: 'U0BOB',
+    });
+    const expiredEntry = getFirstLogEntry(mandate, { type: 'mandate_ended', cause: 'expired' });
+    expect(expiredEntry).toMatchObject({ actor: 'system', cause: 'expired' });
+    expect(expiredEntry).not.toHaveProperty('by');
+    expect(isApplied(endedMandate, endEvent)).toBe(false);
+    expect(
+      isApplied({ ...endedMandate, remindAt: START, expiresAt: START }, { type: 'mandate_ending' }),
+    ).toBe(false);
+    expect(isApplied({ ...mandate, task: 'renew' as const }, endEvent)).toBe(false);
   });
 
   it('ends when its rows differ from the log, unlike other ended orders', () => {
-    const differs = {
+    const contradiction = {
       type: 'contradicted',
       difference: 'ended',
       version: 1,
       loggedOutcomes: new Map(),
     } as const;
-    expect(apply(mandate, differs)).toMatchObject({
+    expect(apply(mandate, contradiction)).toMatchObject({
       mandateEnd: { cause: 'log_differs' },
       expiresAt: undefined,
     });
     for (const changes of [{ task: 'renew' as const }, { state: 'FAILED' as const }])
-      expect(apply({ ...mandate, ...changes }, differs).mandateEnd).toBeUndefined();
+      expect(apply({ ...mandate, ...changes }, contradiction).mandateEnd).toBeUndefined();
   });
 });
 
 describe('a hint from public records', () => {
-  const unknown = IN_STATE.UNKNOWN;
+  const unknown = ORDER_IN_STATE.UNKNOWN;
   const hint: Hint = { source: 'rdap', seen: { code: 'not_registered' }, seenAt: START.toISOString() };
-  const other = { ...hint, source: 'dns' };
+  const otherHint = { ...hint, source: 'dns' };
   const hinted = (given: Hint) => ({ type: 'hinted', n: 1, hint: given }) as const;
   const isNew = (order: Order, event: OrderEvent) => transition(order, event, START).ok;
 
   it('about an unknown outcome is recorded once', () => {
-    const known = apply(unknown, hinted(hint));
-    expect([isNew(known, hinted(hint)), isNew(known, hinted(other))]).toEqual([false, true]);
-    expect(isNew(known, hinted({ ...hint, seen: { code: 'statuses_seen', statuses: [] } }))).toBe(true);
-    expect(isNew(IN_STATE.SUCCEEDED, hinted(hint))).toBe(false);
+    const hintedOrder = apply(unknown, hinted(hint));
+    expect([isNew(hintedOrder, hinted(hint)), isNew(hintedOrder, hinted(otherHint))]).toEqual([false, true]);
+    expect(isNew(hintedOrder, hinted({ ...hint, seen: { code: 'statuses_seen', statuses: [] } }))).toBe(true);
+    expect(isNew(ORDER_IN_STATE.SUCCEEDED, hinted(hint))).toBe(false);
   });
 });
 
 describe('an emergency approval', () => {
   const needsTwo = newOrder(['cafe.rest'], { approvalsRequired: 2, earlierRequesters: ['U0FIRST'] });
-  const refusalOf = (order: Order, event: OrderEvent) => {
+  const findRefusalCode = (order: Order, event: OrderEvent) => {
     const result = transition(order, event, START);
     return result.ok ? undefined : result.refusal.code;
   };
@@ -657,30 +678,30 @@ describe('an emergency approval', () => {
   });
 
   it('can’t be given by the requester or an earlier one', () => {
-    expect(refusalOf(needsTwo, emergencyApproved('U0ALICE'))).toBe('emergency_on_own_order');
-    expect(refusalOf(needsTwo, emergencyApproved('U0FIRST'))).toBe('emergency_on_own_order');
+    expect(findRefusalCode(needsTwo, emergencyApproved('U0ALICE'))).toBe('emergency_on_own_order');
+    expect(findRefusalCode(needsTwo, emergencyApproved('U0FIRST'))).toBe('emergency_on_own_order');
   });
 
   it('is signed off once, in any state, by a person who neither gave it nor requested the order', () => {
-    const going = apply(needsTwo, emergencyApproved('U0ADA'));
-    const sent = apply(going, claimed, sending());
+    const approvedOrder = apply(needsTwo, emergencyApproved('U0ADA'));
+    const sent = apply(approvedOrder, claimed, sending());
     for (const order of [
-      going,
-      apply(going, claimed),
+      approvedOrder,
+      apply(approvedOrder, claimed),
       sent,
       ...(['SUCCEEDED', 'FAILED', 'UNKNOWN'] as const).map((outcome) => apply(sent, answered(outcome))),
-      apply(going, { type: 'stopped', summary: { code: 'stopped' }, by: 'U0ALICE' }),
+      apply(approvedOrder, { type: 'stopped', summary: { code: 'stopped' }, by: 'U0ALICE' }),
     ]) {
       expect(isReviewOpen(order), order.state).toBe(true);
-      expect(refusalOf(order, signedOff('U0ADA'))).toBe('own_emergency_approval');
-      expect(refusalOf(order, signedOff('U0ALICE'))).toBe('own_order_to_sign_off');
-      expect(refusalOf(order, signedOff('U0FIRST'))).toBe('own_order_to_sign_off');
-      const done = apply(order, signedOff('U0EVE'));
-      expect(done).toEqual({ ...order, signedOffBy: 'U0EVE', version: order.version + 1 });
-      expect(isReviewOpen(done)).toBe(false);
-      expect(refusalOf(done, signedOff('U0DORA'))).toBe('already_signed_off');
+      expect(findRefusalCode(order, signedOff('U0ADA'))).toBe('own_emergency_approval');
+      expect(findRefusalCode(order, signedOff('U0ALICE'))).toBe('own_order_to_sign_off');
+      expect(findRefusalCode(order, signedOff('U0FIRST'))).toBe('own_order_to_sign_off');
+      const signedOffOrder = apply(order, signedOff('U0EVE'));
+      expect(signedOffOrder).toEqual({ ...order, signedOffBy: 'U0EVE', version: order.version + 1 });
+      expect(isReviewOpen(signedOffOrder)).toBe(false);
+      expect(findRefusalCode(signedOffOrder, signedOff('U0DORA'))).toBe('already_signed_off');
     }
-    expect(refusalOf(needsTwo, signedOff('U0EVE'))).toBe('nothing_to_sign_off');
+    expect(findRefusalCode(needsTwo, signedOff('U0EVE'))).toBe('nothing_to_sign_off');
   });
 });
 
@@ -696,10 +717,10 @@ describe('the items of an order', () => {
     [['FAILED', 'UNKNOWN', 'SUCCEEDED'], 'UNKNOWN'],
     [['UNKNOWN', 'WAITING'], undefined],
     [['FAILED', 'SENT'], undefined],
-  ])('%j make the order %s', (states, expected) => {
+  ])('(%j) give it the outcome %s', (states, expected) => {
     const order = newOrder(states.map((_, index) => `name${index}.rest`));
     const items = order.items.map((item, index) => ({ ...item, state: states[index] ?? 'WAITING' }));
-    expect(computeOutcome(items)).toBe(expected);
+    expect(computeOrderOutcome(items)).toBe(expected);
   });
 
   it('have the order’s id as ctid when alone, and their number otherwise', () => {
@@ -707,80 +728,85 @@ describe('the items of an order', () => {
     expect([1, 2, 12].map((n) => buildCtid('7k2m', n, 12))).toEqual(['7k2m.1', '7k2m.2', '7k2m.12']);
   });
 
-  const three = newOrder(['a.rest', 'b.rest', 'c.rest'], { state: 'APPROVED' });
+  const threeNames = newOrder(['a.rest', 'b.rest', 'c.rest'], { state: 'APPROVED' });
 
   it('that were sent are unknown when the claim is released, and the others can continue', () => {
-    const order = apply(three, claimed, sending(1), sending(2), answered('SUCCEEDED', 2), released);
+    const order = apply(threeNames, claimed, sending(1), sending(2), answered('SUCCEEDED', 2), released);
     expect(order.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'SUCCEEDED', 'WAITING']);
     expect(renderResult(order.items[0])).toMatch(/may have reached the service/);
     expect(order).toMatchObject({ state: 'APPROVED', claim: undefined, closedAt: undefined });
   });
 
-  it('that wait fail when the order is stopped, but sent ones still get their response', () => {
-    const stopped = apply(three, claimed, sending(1), { type: 'stopped', summary: { code: 'account_gone' } });
+  it('that are waiting fail when the order is stopped, but sent ones still get their response', () => {
+    const stopped = apply(threeNames, claimed, sending(1), {
+      type: 'stopped',
+      summary: { code: 'account_gone' },
+    });
     expect(stopped.state).toBe('EXECUTING');
     expect(stopped.items.map(({ state }) => state)).toEqual(['SENT', 'FAILED', 'FAILED']);
     expect(apply(stopped, answered('SUCCEEDED', 1)).state, 'state with two of three failed').toBe('FAILED');
   });
 
   it('that haven’t ended are all unknown when the database can’t be trusted', () => {
-    const doubted = apply(three, claimed, sending(1), sending(2), answered('FAILED', 2), {
+    const invalidated = apply(threeNames, claimed, sending(1), sending(2), answered('FAILED', 2), {
       type: 'invalidated',
       summary: { code: 'database_restored' },
     });
-    expect(doubted.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'FAILED', 'UNKNOWN']);
-    expect(doubted).toMatchObject({ state: 'UNKNOWN', claim: undefined, closedAt: undefined });
-    expect(transition(doubted, sending(3), START).ok, 'a later send').toBe(false);
-    expect(apply(doubted, answered('SUCCEEDED', 1)).items[0]?.state, 'late response').toBe('SUCCEEDED');
+    expect(invalidated.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'FAILED', 'UNKNOWN']);
+    expect(invalidated).toMatchObject({ state: 'UNKNOWN', claim: undefined, closedAt: undefined });
+    expect(transition(invalidated, sending(3), START).ok, 'a later send').toBe(false);
+    expect(apply(invalidated, answered('SUCCEEDED', 1)).items[0]?.state, 'late response').toBe('SUCCEEDED');
   });
 
-  it('are settled together or one by one, and the order once none is unknown', () => {
-    const unknown = apply(three, claimed, sending(1), sending(2), sending(3), released);
+  it('are settled together or one by one, and the order is settled once none is unknown', () => {
+    const unknown = apply(threeNames, claimed, sending(1), sending(2), sending(3), released);
     expect(unknown.state).toBe('UNKNOWN');
-    const one = apply(unknown, { ...settled('SUCCEEDED'), n: 2 });
-    expect(one).toMatchObject({ state: 'UNKNOWN', closedAt: undefined });
-    expect(one.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'SUCCEEDED', 'UNKNOWN']);
-    const all = apply(one, settled('FAILED'));
-    expect(all).toMatchObject({ state: 'FAILED', closedAt: START });
-    expect(all.items.map(({ state }) => state)).toEqual(['FAILED', 'SUCCEEDED', 'FAILED']);
-    expect(all.items[0]?.result).toMatchObject({
+    const oneSettled = apply(unknown, { ...settled('SUCCEEDED'), n: 2 });
+    expect(oneSettled).toMatchObject({ state: 'UNKNOWN', closedAt: undefined });
+    expect(oneSettled.items.map(({ state }) => state)).toEqual(['UNKNOWN', 'SUCCEEDED', 'UNKNOWN']);
+    const allSettled = apply(oneSettled, settled('FAILED'));
+    expect(allSettled).toMatchObject({ state: 'FAILED', closedAt: START });
+    expect(allSettled.items.map(({ state }) => state)).toEqual(['FAILED', 'SUCCEEDED', 'FAILED']);
+    expect(allSettled.items[0]?.result).toMatchObject({
       resolvedBy: 'U0BOB',
       summary: { code: 'settled', outcome: 'FAILED' },
     });
   });
 
   it('that are unknown accept a late response, even while others continue', () => {
-    const gone = apply(three, claimed, sending(1), released, { ...claimed, workerId: 'worker-2' });
-    const late = apply(gone, answered('SUCCEEDED', 1));
-    expect(late.items.map(({ state }) => state)).toEqual(['SUCCEEDED', 'WAITING', 'WAITING']);
-    expect(late.state).toBe('EXECUTING');
+    const reclaimed = apply(threeNames, claimed, sending(1), released, { ...claimed, workerId: 'worker-2' });
+    const answeredLate = apply(reclaimed, answered('SUCCEEDED', 1));
+    expect(answeredLate.items.map(({ state }) => state)).toEqual(['SUCCEEDED', 'WAITING', 'WAITING']);
+    expect(answeredLate.state).toBe('EXECUTING');
   });
 
   it('aren’t sent again if they were stopped while the session ended', () => {
     const two = apply(newOrder(['cafe.rest', 'tea.rest']), approved('U0BOB', 'U0BOB'), claimed, sending(1));
     const stopped = apply(two, { type: 'stopped', by: 'U0ALICE', summary: { code: 'account_gone' } });
     expect(stopped.items[0]?.state, 'while its request is running').toBe('SENT');
-    const again = transition(stopped, { ...sending(1), retryReason: 'session_ended' }, START);
-    expect(again.ok).toBe(false);
+    const resend = transition(stopped, { ...sending(1), retryReason: 'session_ended' }, START);
+    expect(resend.ok).toBe(false);
   });
 
   it('are sent again only with proof, and each attempt is counted', () => {
-    const sent = apply(three, claimed, sending(1));
+    const sent = apply(threeNames, claimed, sending(1));
     expect(transition(sent, sending(1), START).ok, 'a second send').toBe(false);
-    const again = apply(sent, { ...sending(1), retryReason: 'session_ended' });
-    expect(again.items[0]).toMatchObject({ state: 'SENT', attempts: 2 });
+    const resent = apply(sent, { ...sending(1), retryReason: 'session_ended' });
+    expect(resent.items[0]).toMatchObject({ state: 'SENT', attempts: 2 });
     const stopped = apply(sent, { type: 'stopped', summary: { code: 'account_gone' } });
     const second = { ...sending(1), retryReason: 'session_ended' } as const;
     expect(transition(stopped, second, START).ok, 'a second send after the stop').toBe(false);
-    const held = apply(sent, rescheduled('worker-1', 1));
-    expect(held.items[0]).toMatchObject({
+    const rescheduledOrder = apply(sent, rescheduled('worker-1', 1));
+    expect(rescheduledOrder.items[0]).toMatchObject({
       state: 'WAITING',
       sentAt: undefined,
       notBefore: hoursLater(1),
       attempts: 1,
     });
-    expect(apply(held, sending(1)).items[0]).toMatchObject({ state: 'SENT', attempts: 2 });
-    expect(apply(three, claimed, rescheduled('worker-1', 2)).items[1]?.attempts, 'failed unsent').toBe(1);
+    expect(apply(rescheduledOrder, sending(1)).items[0]).toMatchObject({ state: 'SENT', attempts: 2 });
+    expect(apply(threeNames, claimed, rescheduled('worker-1', 2)).items[1]?.attempts, 'failed unsent').toBe(
+      1,
+    );
   });
 });
 
@@ -792,5 +818,5 @@ it.each([
   [{ period: 1.5 }, undefined],
   [null, undefined],
 ])('the period of %j is %j', (input, years) => {
-  expect(readPeriod(input)).toBe(years);
+  expect(getPeriodYears(input)).toBe(years);
 });

@@ -5,25 +5,30 @@ import type { OrderTaskName } from '../../src/orders/order.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
 import type { StatementRequest, StatementValue } from '../../src/orders/statement-shape.ts';
 import { SENDABLE_TASK_NAMES, type SendableTaskName } from '../../src/orders/tasks.ts';
-import { type Credential, describeAccount } from '../../src/service/authenticator/signature.ts';
+import { type Credential, getCredentialAccount } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { application, clientOf, password, twoFactor } from '../service/clients.ts';
 import {
-  http,
-  okJson,
+  applicationCredential,
+  createTestClient,
+  passwordCredential,
+  twoFactorCredential,
+} from '../service/clients.ts';
+import {
+  buildHttpResponse,
+  buildOkJson,
+  buildXmlResponse,
+  getXmlSuccessCode,
   type RawRequest,
   type RawService,
   startRawService,
-  xmlAnswer,
-  xmlSuccess,
 } from '../service/raw-service.ts';
 import fc, { runs } from '../support/properties.ts';
 import { ALICE, type Rig, startRig } from './rig.ts';
 
-/* Statements match requests: every task with every field, over both interfaces, byte by byte at a socket. */
+/* Sent requests match their statements byte by byte, for every task, every field and both interfaces. */
 
-const HASH = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
+const SESSION_HASH = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
 const REPLY_TO = 'https://reply.example/?to=a b';
 const TIMEOUT_MS = 180_000;
 
@@ -34,8 +39,10 @@ let client: ServiceClient;
 beforeAll(async () => {
   service = await startRawService((request, socket) => {
     const isXml = request.line.startsWith('POST /xml');
-    const answer = isXml ? xmlAnswer(xmlSuccess(request), `<hash>${HASH}</hash>`) : okJson(request);
-    socket.write(http(200, answer));
+    const answer = isXml
+      ? buildXmlResponse(getXmlSuccessCode(request), `<hash>${SESSION_HASH}</hash>`)
+      : buildOkJson(request);
+    socket.write(buildHttpResponse(200, answer));
   });
   const endpoints = { jsonUrl: `${service.origin}/v1`, xmlUrl: `${service.origin}/xml`, replyTo: REPLY_TO };
   rig = await startRig({ client: () => client, endpoints });
@@ -60,7 +67,7 @@ const hosts = fc.uniqueArray(
   { minLength: 2, maxLength: 6 },
 );
 const contact = fc.integer({ min: 1, max: 2_147_483_647 });
-const small = fc.integer({ min: 1, max: 99 });
+const smallNumber = fc.integer({ min: 1, max: 99 });
 const mail = label.map((each) => `${each}@team.example`);
 const url = fc
   .tuple(label, fc.stringMatching(/^[a-z0-9%/?&=<>'";-]{0,30}$/))
@@ -68,14 +75,14 @@ const url = fc
 const country = fc.constantFrom('DE', 'fr');
 const phone = fc.constantFrom('+49-30-5550100', '+1 (415) 555.0100');
 const delegation = fc.record({ name, ownerc: contact, adminc: contact, techc: contact, nameServers: hosts });
-/** Every field is optional, so that the rest may use the other interface. */
+/** Makes every field optional, so that the rest may use the other interface. */
 const optional = <T>(fields: { readonly [K in keyof T]: fc.Arbitrary<T[K]> }) =>
   fc.record(fields, { requiredKeys: [] });
 
 const OVER_XML = fc.record({ interface: fc.constant('xml') });
-const superior = (more: fc.Arbitrary<object>) =>
+const parentUser = (optionalFields: fc.Arbitrary<object>) =>
   fc
-    .tuple(fc.record({ user: label, context: small }), more)
+    .tuple(fc.record({ user: label, context: smallNumber }), optionalFields)
     .map(([needed, rest]) => ({ ...needed, ...rest }));
 
 const INPUTS: Readonly<Record<SendableTaskName, fc.Arbitrary<object>>> = {
@@ -121,7 +128,7 @@ const INPUTS: Readonly<Record<SendableTaskName, fc.Arbitrary<object>>> = {
       optional({
         title: text,
         address: fc.array(text, { minLength: 1, maxLength: 3 }),
-        pcode: small.map(String),
+        pcode: smallNumber.map(String),
         city: text,
         country,
         state: text,
@@ -134,30 +141,32 @@ const INPUTS: Readonly<Record<SendableTaskName, fc.Arbitrary<object>>> = {
     .map((parts) => Object.assign({}, ...parts)),
   user: fc
     .tuple(
-      fc.record({ user: label, context: small, defaultEmail: mail }),
-      optional({ language: fc.constantFrom('en', 'DE'), status: small, substatus: small }),
+      fc.record({ user: label, context: smallNumber, defaultEmail: mail }),
+      optional({ language: fc.constantFrom('en', 'DE'), status: smallNumber, substatus: smallNumber }),
       fc.oneof(
         optional({
           interface: fc.constant('json'),
-          parent: superior(optional({ defaultEmail: mail, status: small, substatus: small })),
+          parent: parentUser(optional({ defaultEmail: mail, status: smallNumber, substatus: smallNumber })),
         }),
         fc
-          .tuple(OVER_XML, optional({ user_mail_key: label, parent: superior(fc.constant({})) }))
+          .tuple(OVER_XML, optional({ user_mail_key: label, parent: parentUser(fc.constant({})) }))
           .map((parts) => Object.assign({}, ...parts)),
       ),
     )
     .map((parts) => Object.assign({}, ...parts)),
 };
 
-const NEEDS_SECRET: ReadonlySet<OrderTaskName> = new Set(['transfer']);
-const TAKES_SECRET: ReadonlySet<OrderTaskName> = new Set(['transfer', 'user']);
+const TASKS_REQUIRING_SECRET: ReadonlySet<OrderTaskName> = new Set(['transfer']);
+const TASKS_WITH_SECRET: ReadonlySet<OrderTaskName> = new Set(['transfer', 'user']);
 
-/** A stated value with the order's secret, as it is sent. */
-function reveal(value: StatementValue, secret: string): StatementValue {
+/** Replaces a stated secret's hash with the secret, as in the sent request. */
+function insertSecret(value: StatementValue, secret: string): StatementValue {
   if (typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map((each: StatementValue) => reveal(each, secret));
+  if (Array.isArray(value)) return value.map((each: StatementValue) => insertSecret(each, secret));
   if (Object.keys(value).join() === 'secret') return secret;
-  return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, reveal(each, secret)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([field, each]) => [field, insertSecret(each, secret)]),
+  );
 }
 
 function renderXml(value: StatementValue): string {
@@ -181,38 +190,39 @@ function renderRequest(
 ): readonly [line: string, body: string] {
   if (request.interface === 'none') throw new Error('expected a request');
   if (request.interface === 'xml') {
-    const content = renderXml(reveal(request.element, secret));
+    const content = renderXml(insertSecret(request.element, secret));
     return ['POST /xml HTTP/1.1', `<task><code>${request.code}</code>${content}</task></request>`];
   }
   const query = new URLSearchParams({ replyTo: REPLY_TO, ctid });
   const { method, path, body } = request;
   const line = `${method} /v1${path}?${query} HTTP/1.1`;
-  return [line, body === undefined ? '' : JSON.stringify(reveal(body, secret))];
+  return [line, body === undefined ? '' : JSON.stringify(insertSecret(body, secret))];
 }
 
 const readRequest = ({ line, body }: RawRequest) => [line, body.slice(Math.max(body.indexOf('<task>'), 0))];
 const isSessionRequest = ({ body }: RawRequest) => /<code>1321\d+<\/code>/.test(body);
 
-const CREDENTIALS: readonly Credential[] = [password, application, twoFactor];
+const CREDENTIALS: readonly Credential[] = [passwordCredential, applicationCredential, twoFactorCredential];
 
 describe.each(CREDENTIALS)('with $method', (credential) => {
   beforeAll(() => {
-    client = clientOf(service.origin, credential);
+    client = createTestClient(service.origin, credential);
     return () => client.close();
   });
 
   test.each(SENDABLE_TASK_NAMES)(
-    'an order to %s sends what was stated',
+    'an order to %s sends exactly its statement',
     async (task) => {
       const counts = { sent: 0, refused: 0 };
       const isOutOfReach = credential.method === 'two_factor' && !TWO_FACTOR_TASKS.has(task);
       await fc.assert(
         fc.asyncProperty(INPUTS[task], fc.option(text), async (input, typed) => {
           await rig.reset();
-          rig.accounts.set(ALICE.id, { ...ALICE, ...describeAccount(credential) });
+          rig.accounts.set(ALICE.id, { ...ALICE, ...getCredentialAccount(credential) });
           service.requests.length = 0;
-          const word = typed ?? (NEEDS_SECRET.has(task) ? 'needed' : undefined);
-          const secret = TAKES_SECRET.has(task) && word !== undefined ? new Secret(word) : undefined;
+          const secretText = typed ?? (TASKS_REQUIRING_SECRET.has(task) ? 'needed' : undefined);
+          const secret =
+            TASKS_WITH_SECRET.has(task) && secretText !== undefined ? new Secret(secretText) : undefined;
           const outcome = await rig.request(task, input, { secret });
           if (outcome.kind !== 'accepted') {
             counts.refused += 1;
@@ -225,12 +235,14 @@ describe.each(CREDENTIALS)('with $method', (credential) => {
           const statement = buildStatement(await rig.read(id), rig.orders.serviceEndpoints);
           await rig.runDue();
           expect((await rig.read(id)).state).toBe('SUCCEEDED');
-          const stated = statement.items.map(({ request, ctid }) => renderRequest(request, ctid, word ?? ''));
+          const stated = statement.items.map(({ request, ctid }) =>
+            renderRequest(request, ctid, secretText ?? ''),
+          );
           const received = service.requests.filter((each) => !isSessionRequest(each)).map(readRequest);
           expect(received.sort()).toEqual(stated.toSorted());
           counts.sent += 1;
         }),
-        { numRuns: runs(credential === password ? 20 : 8) },
+        { numRuns: runs(credential === passwordCredential ? 20 : 8) },
       );
       if (isOutOfReach) expect(counts.sent).toBe(0);
       else expect(counts.sent).toBeGreaterThan(counts.refused / 4);

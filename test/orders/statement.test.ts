@@ -6,7 +6,7 @@ import type { Order } from '../../src/orders/order.ts';
 import { saltSecret, verifyAndUnsaltSecret } from '../../src/orders/salted-secret.ts';
 import { buildStatement, hashStatement, verifyStatement } from '../../src/orders/statement.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { orderEvent } from '../support/log.ts';
+import { newOrderEvent } from '../support/log.ts';
 import { ENDPOINTS, newBulk, newOrder } from './sample.ts';
 
 const APPLICATION = {
@@ -17,7 +17,7 @@ const APPLICATION = {
   isTeamAccount: true,
 };
 
-const redirect = (changes: object) =>
+const newRedirectOrder = (changes: object) =>
   newOrder(['www.cafe.rest'], {
     task: 'redirect',
     input: {
@@ -30,8 +30,8 @@ const redirect = (changes: object) =>
     ...changes,
   });
 
-/** A bulk order with these periods. */
-function newBulkRows(...periods: readonly number[]): Order {
+/** Creates a bulk order with one row for each period. */
+function newBulkOrder(...periods: readonly number[]): Order {
   const names = periods.map((_, index) => `n${index + 1}.rest`);
   const order = newOrder(names, { bulk: newBulk(20) });
   const items = order.items.map((item, index) => ({
@@ -53,7 +53,10 @@ describe('the statement of an order', () => {
   });
 
   it('over XML has the code, the element and the XML address', () => {
-    const statement = buildStatement(redirect({}), { ...ENDPOINTS, replyTo: 'https://reply.example/' });
+    const statement = buildStatement(newRedirectOrder({}), {
+      ...ENDPOINTS,
+      replyTo: 'https://reply.example/',
+    });
     expect(statement.service).toBe(ENDPOINTS.xmlUrl);
     expect(statement, 'XML has no reply address').not.toHaveProperty('replyTo');
     expect(statement.items[0]?.request).toEqual({
@@ -118,14 +121,14 @@ describe('the hash of a statement', () => {
   });
 
   it('differs if a row of a bulk order differs, is missing or has another position', () => {
-    const order = newBulkRows(1, 2);
-    expect(hash(newBulkRows(1, 3))).not.toBe(hash(order));
+    const order = newBulkOrder(1, 2);
+    expect(hash(newBulkOrder(1, 3))).not.toBe(hash(order));
     expect(hash({ ...order, items: order.items.slice(1) })).not.toBe(hash(order));
     expect(hash({ ...order, items: order.items.toReversed() })).not.toBe(hash(order));
   });
 
   it('binds an order to its rows', () => {
-    const order = { ...newBulkRows(1, 2), statementHash: hash(newBulkRows(1, 2)) };
+    const order = { ...newBulkOrder(1, 2), statementHash: hash(newBulkOrder(1, 2)) };
     expect(verifyStatement(order, ENDPOINTS)).toEqual(buildStatement(order, ENDPOINTS));
     const items = order.items.map((item) => (item.n === 2 ? { ...item, name: 'other.rest' } : item));
     expect(verifyStatement({ ...order, items }, ENDPOINTS)).toBeUndefined();
@@ -139,8 +142,8 @@ describe('the hash of a statement', () => {
 
 describe('the changed parts of a statement', () => {
   const order = newOrder(['cafe.rest'], { statementHash: 'a'.repeat(64) });
-  const requested = (changes: object = {}) =>
-    orderEvent('requested', 'PENDING', {
+  const newRequestedEntry = (changes: object = {}) =>
+    newOrderEvent('requested', 'PENDING', {
       statement: order.statementHash,
       service: ENDPOINTS.jsonUrl,
       task: 'renew',
@@ -161,7 +164,7 @@ describe('the changed parts of a statement', () => {
     [{ input: { names: ['cafe.rest'], period: 2 } }, ['input']],
     [{ names: undefined, input: undefined, rows: 2 }, ['names']],
   ])('compared with a log entry with %j are %j', (logged, parts) => {
-    expect(findChangedParts(order, [requested(logged)], ENDPOINTS)).toEqual(parts);
+    expect(findChangedParts(order, [newRequestedEntry(logged)], ENDPOINTS)).toEqual(parts);
   });
 
   it('are unknown without a log', () => {

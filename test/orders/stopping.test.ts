@@ -7,9 +7,9 @@ import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { orderHistory, orderReply } from '../../src/slack/orders/thread.view.ts';
 import { renderCard } from '../slack/orders/samples.ts';
 import { HOUR_MS, MINUTE_MS, newGate, type Rig, startRig, waitUntil } from './rig.ts';
-import { DONE, newServiceError } from './scripted-service.ts';
+import { newServiceError, SUCCESS_ENVELOPE } from './scripted-service.ts';
 
-/* An approved order can be stopped while names wait to be sent or retried. They aren't sent then. */
+/* An approved order can be stopped while names wait to be sent or retried. Stopped names aren't sent. */
 
 let rig: Rig;
 beforeAll(async () => {
@@ -18,16 +18,19 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const busy = () => newServiceError('busy', { retryAfterMs: 10 * MINUTE_MS, httpStatus: 429 });
-/** A renewal whose busy names wait after a 429, and whose others are done. */
-const runBusy = async (names: readonly string[], busyNames: readonly string[] = names): Promise<Order> => {
+const newBusyError = () => newServiceError('busy', { retryAfterMs: 10 * MINUTE_MS, httpStatus: 429 });
+/** Runs a renewal until its busy names wait after a 429 and its other names are done. */
+const runBusyRenewal = async (
+  names: readonly string[],
+  busyNames: readonly string[] = names,
+): Promise<Order> => {
   rig.service.answer = async ({ description }) => {
-    if (busyNames.some((name) => JSON.stringify(description).includes(name))) throw busy();
-    return DONE;
+    if (busyNames.some((name) => JSON.stringify(description).includes(name))) throw newBusyError();
+    return SUCCESS_ENVELOPE;
   };
   const order = await rig.requestApprovedRenewal(...names);
   await rig.runDue();
-  rig.service.answer = async () => DONE;
+  rig.service.answer = async () => SUCCESS_ENVELOPE;
   return rig.read(order.id);
 };
 const stop = async (orderId: string, userId = 'U0ALICE') => {
@@ -46,7 +49,7 @@ const renderThread = async (orderId: string): Promise<string> => {
   return JSON.stringify(replies.filter((reply) => reply !== undefined));
 };
 /** Runs everything that can still be sent. */
-const runLater = async () => {
+const runRemaining = async () => {
   for (let turn = 0; turn < 3; turn += 1) {
     rig.advanceClock(HOUR_MS);
     await rig.recover();
@@ -56,7 +59,7 @@ const runLater = async () => {
 
 describe('an order that waits after a 429', () => {
   test('shows its next attempt, and is cancelled by Stop without further requests', async () => {
-    const order = await runBusy(['busy.rest']);
+    const order = await runBusyRenewal(['busy.rest']);
     expect(order).toMatchObject({ state: 'APPROVED', items: [{ state: 'WAITING', attempts: 1 }] });
     const before = await renderCurrentCard(order.id);
     expect(before).toMatch(/Waiting to retry.*next attempt <!date\^1772356200\^.*The service is busy\./);
@@ -80,7 +83,7 @@ describe('an order that waits after a 429', () => {
     ]);
     const history = JSON.stringify(orderHistory(order, await rig.store.loadHistory(order.id, 'system')));
     expect(history).toMatch(/stopped: the rest won’t be sent by <@U0ALICE>/);
-    await runLater();
+    await runRemaining();
     expect(rig.service.received).toHaveLength(1);
   });
 
@@ -88,13 +91,13 @@ describe('an order that waits after a 429', () => {
     rig.setBeforeCommit(async ({ before, log }) => {
       if (log[0]?.kind === 'released') await rig.markShown(before.id);
     });
-    const order = await runBusy(['busy.rest']);
+    const order = await runBusyRenewal(['busy.rest']);
     const [item] = (await rig.read(order.id)).items;
     expect(await rig.readDueTimes(order.id)).toEqual({ work: item?.notBefore, notifications: rig.now });
   });
 
   test('can also be stopped by approvers, but by nobody else', async () => {
-    const order = await runBusy(['busy.rest']);
+    const order = await runBusyRenewal(['busy.rest']);
     expect(await stop(order.id, 'U0EVE')).toMatch(/Only the requester or an approver can stop/);
     expect(await rig.read(order.id)).toEqual(order);
     expect(await stop(order.id, 'U0DORA'), 'an approver through a group').toBe('CANCELLED');
@@ -103,7 +106,7 @@ describe('an order that waits after a 429', () => {
 
   test('wipes its sealed values when stopped', async () => {
     rig.service.answer = async () => {
-      throw busy();
+      throw newBusyError();
     };
     const input = { user: 'anna', context: 4, defaultEmail: 'anna@example.com' };
     const order = await rig.requestAccepted('user', input, { secret: new Secret('canary') });
@@ -116,7 +119,7 @@ describe('an order that waits after a 429', () => {
 
 describe('an order of several names', () => {
   test('keeps done names when stopped, and waiting ones can be requested again at once', async () => {
-    const order = await runBusy(['done.rest', 'busy.rest'], ['busy.rest']);
+    const order = await runBusyRenewal(['done.rest', 'busy.rest'], ['busy.rest']);
     expect(await stop(order.id, 'U0BOB')).toBe('FAILED');
     const ended = await rig.read(order.id);
     expect(ended.items).toMatchObject([
@@ -127,16 +130,16 @@ describe('an order of several names', () => {
       /busy\.rest\*: failed · Stopped by <@U0BOB> before it was sent again\./,
     );
     expect((await rig.request('renew', { names: ['busy.rest'], period: 1 })).kind).toBe('accepted');
-    await runLater();
+    await runRemaining();
     expect(rig.service.received).toHaveLength(2);
   });
 
-  /** Of six names, four are being sent and two wait. */
+  /** Starts an order of six names. Four are being sent, and two wait. */
   const startSixNames = async () => {
     const answer = newGate();
     rig.service.answer = async () => {
       await answer.opened;
-      return DONE;
+      return SUCCESS_ENVELOPE;
     };
     const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((label) => `${label}.rest`);
     const order = await rig.requestApprovedRenewal(...names);
@@ -145,7 +148,7 @@ describe('an order of several names', () => {
     return { id: order.id, answer, execution };
   };
 
-  test('continues the names being sent when stopped, and saves their results', async () => {
+  test('lets running requests finish when stopped, and saves their results', async () => {
     const { id, answer, execution } = await startSixNames();
     expect(await renderCurrentCard(id)).toContain('order_stop');
     expect(await stop(id)).toBe('EXECUTING');
@@ -154,8 +157,8 @@ describe('an order of several names', () => {
       /stopped by <@U0ALICE>.*Not sent: \*e\.rest\*, \*f\.rest\*\. Requests already sent continue/,
     );
     expect(await stop(id)).toMatch(/being sent and can’t be stopped/);
-    const again = await rig.request('renew', { names: ['e.rest', 'f.rest'], period: 1 });
-    expect(again.kind, 'a new request while the others are being sent').toBe('accepted');
+    const newRequest = await rig.request('renew', { names: ['e.rest', 'f.rest'], period: 1 });
+    expect(newRequest.kind, 'a new request while the others are being sent').toBe('accepted');
     expect((await rig.request('renew', { names: ['a.rest'], period: 1 })).kind).toBe('already_open');
     answer.open();
     await execution;
@@ -188,7 +191,7 @@ test('a stopped order that may have been carried out is unknown, not cancelled',
   expect(await renderCurrentCard(order.id)).toMatch(
     /earlier request may have reached.*Stopped by <@U0ALICE>/,
   );
-  await runLater();
+  await runRemaining();
   expect(rig.service.received).toHaveLength(1);
 });
 
@@ -205,25 +208,25 @@ describe('Stop', () => {
 
   test('wins over a worker that is about to send, and nothing is sent', async () => {
     const order = await rig.requestApprovedRenewal('about.rest');
-    const reached = newGate();
-    const released = newGate();
+    const sendingReached = newGate();
+    const sendingReleased = newGate();
     rig.setBeforeCommit(async ({ log }) => {
       if (log[0]?.kind !== 'sending') return;
-      reached.open();
-      await released.opened;
+      sendingReached.open();
+      await sendingReleased.opened;
     });
     const execution = rig.main.execute(order.id);
-    await reached.opened;
+    await sendingReached.opened;
     expect(await stop(order.id)).toBe('CANCELLED');
-    released.open();
+    sendingReleased.open();
     await execution;
     expect(rig.service.received).toEqual([]);
     expect(await rig.read(order.id)).toMatchObject({ state: 'CANCELLED', claim: undefined });
-    await runLater();
+    await runRemaining();
     expect(rig.service.received).toEqual([]);
   });
 
-  test('at the same time as the send never both cancels and sends the order', async () => {
+  test('never both cancels and sends the order when a worker sends it concurrently', async () => {
     const delay = async <T>(steps: number, act: () => Promise<T>): Promise<T> => {
       for (let turns = 0; turns < steps * 20; turns += 1) await new Promise(setImmediate);
       return act();
@@ -231,7 +234,7 @@ describe('Stop', () => {
     const counts = { sent: 0, cancelled: 0 };
     for (let run = 0; run < 15; run += 1) {
       const order = await rig.requestApprovedRenewal(`race${run}.rest`);
-      // A little later each time, to hit each step of the worker.
+      // Each run stops a little later, to hit each step of the worker.
       const [, result] = await Promise.all([
         delay(7 - run, () => rig.main.execute(order.id)),
         delay(run - 7, () => stop(order.id)),

@@ -3,7 +3,7 @@ import { DEFAULT_APPROVAL_TASKS, type OrderTaskName } from '../../src/orders/ord
 import { saltSecret } from '../../src/orders/salted-secret.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
 import {
-  findTask,
+  getOrderTask,
   MAX_NAMES,
   ORDER_TASKS,
   SENDABLE_TASK_NAMES,
@@ -16,14 +16,14 @@ import { type FieldError, toFieldErrors } from '../../src/slack/orders/input-iss
 import { formatTaskNote } from '../../src/slack/orders/task-notes.view.ts';
 import fc from '../support/properties.ts';
 import { ENDPOINTS, newOrder } from './sample.ts';
-import { DONE, ScriptedService } from './scripted-service.ts';
+import { ScriptedService, SUCCESS_ENVELOPE } from './scripted-service.ts';
 
 const contacts = { ownerc: '101', adminc: ' 102 ', techc: 103 };
 const contactIds = { ownerc: { id: 101 }, adminc: { id: 102 }, techc: { id: 103 } };
 const nameServers = ['NS1.example.com', 'ns2.example.net.'];
-const hosts = [{ name: 'ns1.example.com' }, { name: 'ns2.example.net' }];
+const normalizedNameServers = [{ name: 'ns1.example.com' }, { name: 'ns2.example.net' }];
 
-const json = (
+const newJsonRequest = (
   method: Extract<RequestDescription, { interface: 'json' }>['method'],
   path: string,
   body?: WireValue,
@@ -45,10 +45,10 @@ const SAMPLES: Readonly<Record<SendableTaskName, Sample>> = {
     typed: { name: ' Café.REST. ', ...contacts, nameServers },
     names: ['xn--caf-dma.rest'],
     service: 'domain.create',
-    sent: json('POST', '/domain', {
+    sent: newJsonRequest('POST', '/domain', {
       name: 'xn--caf-dma.rest',
       ...contactIds,
-      nameServers: hosts,
+      nameServers: normalizedNameServers,
       confirmOrder: true,
     }),
   },
@@ -57,48 +57,48 @@ const SAMPLES: Readonly<Record<SendableTaskName, Sample>> = {
     names: ['cafe.rest'],
     secret: new Secret('the auth code'),
     service: 'domain.transfer',
-    sent: json('POST', '/domain/_transfer', {
+    sent: newJsonRequest('POST', '/domain/_transfer', {
       name: 'cafe.rest',
       auth: new Secret('the auth code'),
       ...contactIds,
-      nameServers: hosts,
+      nameServers: normalizedNameServers,
     }),
   },
   renew: {
     typed: { names: ['cafe.rest', 'BAR.rest', 'cafe.rest.'], period: '2' },
     names: ['cafe.rest', 'bar.rest'],
     service: 'domain.renew',
-    sent: json('POST', '/domain/cafe.rest/_renew', { period: 2 }),
+    sent: newJsonRequest('POST', '/domain/cafe.rest/_renew', { period: 2 }),
   },
   restore: {
     typed: { name: 'cafe.rest' },
     names: ['cafe.rest'],
     service: 'domain.restore',
-    sent: json('POST', '/domain/cafe.rest/_restore'),
+    sent: newJsonRequest('POST', '/domain/cafe.rest/_restore'),
   },
   delete: {
     typed: { name: 'cafe.rest' },
     names: ['cafe.rest'],
     service: 'domain.delete',
-    sent: json('DELETE', '/domain/cafe.rest'),
+    sent: newJsonRequest('DELETE', '/domain/cafe.rest'),
   },
   nameservers: {
     typed: { name: 'cafe.rest', nameServers },
     names: ['cafe.rest'],
     service: 'domain.updateNameservers',
-    sent: json('PUT', '/domain/cafe.rest', { nameServers: hosts }),
+    sent: newJsonRequest('PUT', '/domain/cafe.rest', { nameServers: normalizedNameServers }),
   },
   authcode: {
     typed: { name: 'cafe.rest' },
     names: ['cafe.rest'],
     service: 'domain.authInfo',
-    sent: json('POST', '/domain/cafe.rest/_authinfo1'),
+    sent: newJsonRequest('POST', '/domain/cafe.rest/_authinfo1'),
   },
   'owner-change': {
     typed: { name: 'cafe.rest' },
     names: ['cafe.rest'],
     service: 'domain.ownerChange',
-    sent: json('POST', '/domain/cafe.rest/_ownerChange'),
+    sent: newJsonRequest('POST', '/domain/cafe.rest/_ownerChange'),
   },
   redirect: {
     typed: {
@@ -111,7 +111,7 @@ const SAMPLES: Readonly<Record<SendableTaskName, Sample>> = {
     },
     names: ['www.cafe.rest'],
     service: 'redirect.update',
-    sent: json('PUT', '/redirect/www.cafe.rest', {
+    sent: newJsonRequest('PUT', '/redirect/www.cafe.rest', {
       source: 'www.cafe.rest',
       target: 'https://www.example.com/menu',
       type: 'DOMAIN',
@@ -130,7 +130,7 @@ const SAMPLES: Readonly<Record<SendableTaskName, Sample>> = {
     },
     names: ['4711'],
     service: 'sslContact.update',
-    sent: json('PUT', '/sslcontact/4711', {
+    sent: newJsonRequest('PUT', '/sslcontact/4711', {
       fname: 'Anna',
       address: ['Main Street 1', 'Back yard'],
       country: 'DE',
@@ -149,7 +149,7 @@ const SAMPLES: Readonly<Record<SendableTaskName, Sample>> = {
     names: ['anna'],
     secret: new Secret('hunter2'),
     service: 'user.create',
-    sent: json('POST', '/user', {
+    sent: newJsonRequest('POST', '/user', {
       user: 'anna',
       context: 4,
       defaultEmail: 'anna@example.com',
@@ -174,13 +174,13 @@ function buildStatedItem(task: SendableTaskName) {
 }
 
 function checkInput(task: OrderTaskName, input: unknown) {
-  const result = findTask(task).check(input);
+  const result = getOrderTask(task).check(input);
   if (!result.ok) throw new Error(`${task} was refused: ${JSON.stringify(result.issues)}`);
   return result;
 }
 
 function listProblems(task: OrderTaskName, input: unknown): readonly FieldError[] {
-  const result = findTask(task).check(input);
+  const result = getOrderTask(task).check(input);
   return result.ok ? [] : toFieldErrors(result.issues);
 }
 
@@ -200,10 +200,10 @@ describe('the properties of a task', () => {
     ['ssl-contact', 'write', true, false, ''],
     ['user', 'write', false, false, 'password, result'],
   ])(
-    'of %s are: %s, repeatable: %s, confirmed first: %s, secrets: %s',
-    (name, effect, idempotent, first, secret) => {
-      const task = findTask(name);
-      expect(task).toMatchObject({ name, effect, idempotent, needsConfirmation: first });
+    'of %s are: %s, idempotent: %s, needs confirmation: %s, secrets: %s',
+    (name, effect, idempotent, needsConfirmation, secret) => {
+      const task = getOrderTask(name);
+      expect(task).toMatchObject({ name, effect, idempotent, needsConfirmation });
       expect([task.secretField, ...(task.hasSecretResult ? ['result'] : [])].filter(Boolean).join(', ')).toBe(
         secret,
       );
@@ -224,7 +224,7 @@ describe('the properties of a task', () => {
     });
   });
 
-  it('never allow a paid task to be repeated', () => {
+  it('never make a paid task idempotent', () => {
     const charges = Object.values(ORDER_TASKS).filter(({ effect }) => effect === 'charge');
     expect(charges.map(({ idempotent }) => idempotent)).not.toContain(true);
   });
@@ -242,23 +242,23 @@ describe.each(SENDABLE_TASK_NAMES)('an order to %s', (name) => {
     expect(checkInput(name, JSON.parse(JSON.stringify(first.input)))).toEqual(first);
   });
 
-  it('is sent in the service’s form', async () => {
+  it('is sent in the service’s format', async () => {
     const service = new ScriptedService();
-    const marked: string[] = [];
-    const call = findTask(name).beginCall(service.client, {
+    const steps: string[] = [];
+    const call = getOrderTask(name).beginCall(service.client, {
       ...buildStatedItem(name),
       signal: new AbortController().signal,
     });
     await call.sign();
-    marked.push(`before ${service.received.length + 1}`);
+    steps.push(`before ${service.received.length + 1}`);
     const clock = () => {
-      marked.push('at the first byte');
+      steps.push('at the first byte');
       return 0;
     };
-    await call.send({ at: 0, clock });
+    await call.send({ epochMs: 0, clock });
     expect(service.received).toEqual([{ task: sample.service, ctid: 'order1.1', description: sample.sent }]);
     expect(reveal(service.received[0]?.description)).toEqual(reveal(sample.sent));
-    expect(marked).toEqual(['before 1', 'at the first byte']);
+    expect(steps).toEqual(['before 1', 'at the first byte']);
   });
 
   it('is refused without throwing for invalid input', () => {
@@ -268,20 +268,20 @@ describe.each(SENDABLE_TASK_NAMES)('an order to %s', (name) => {
       fc
         .record({
           fields: fc.subarray(Object.keys(sample.typed), { minLength: 1 }),
-          bad: fc.oneof(fc.anything(), fc.constant(undefined), fc.string({ unit: anyCharacter })),
+          invalidValue: fc.oneof(fc.anything(), fc.constant(undefined), fc.string({ unit: anyCharacter })),
         })
-        .map(({ fields, bad }) => ({
+        .map(({ fields, invalidValue }) => ({
           ...sample.typed,
-          ...Object.fromEntries(fields.map((field) => [field, bad])),
+          ...Object.fromEntries(fields.map((field) => [field, invalidValue])),
         })),
     );
     fc.assert(
       fc.property(anything, (input) => {
-        const result = findTask(name).check(input);
+        const result = getOrderTask(name).check(input);
         if (result.ok) {
-          // Random input may be valid; then it stays valid.
-          const again = findTask(name).check(JSON.parse(JSON.stringify(result.input)));
-          if (!again.ok) throw new Error(`accepted, then refused: ${JSON.stringify(again.issues)}`);
+          // Random input may be valid. If so, it is still valid after storing.
+          const recheck = getOrderTask(name).check(JSON.parse(JSON.stringify(result.input)));
+          if (!recheck.ok) throw new Error(`accepted, then refused: ${JSON.stringify(recheck.issues)}`);
           return;
         }
         if (result.issues.length === 0) throw new Error('refused without a reason');
@@ -296,20 +296,20 @@ describe.each(SENDABLE_TASK_NAMES)('an order to %s', (name) => {
 
 describe('the names of an incomplete input', () => {
   it('are read before the rest is complete', () => {
-    expect(findTask('transfer').findNames({ name: 'Bücher.rest', ownerc: undefined, techc: 'x' })).toEqual([
-      'xn--bcher-kva.rest',
-    ]);
-    expect(findTask('renew').findNames({ names: ['cafe.rest', 'bar.rest'], period: 'x' })).toEqual([
+    expect(
+      getOrderTask('transfer').findNames({ name: 'Bücher.rest', ownerc: undefined, techc: 'x' }),
+    ).toEqual(['xn--bcher-kva.rest']);
+    expect(getOrderTask('renew').findNames({ names: ['cafe.rest', 'bar.rest'], period: 'x' })).toEqual([
       'cafe.rest',
       'bar.rest',
     ]);
-    expect(findTask('redirect').findNames({ source: 'www.cafe.rest' })).toEqual(['www.cafe.rest']);
+    expect(getOrderTask('redirect').findNames({ source: 'www.cafe.rest' })).toEqual(['www.cafe.rest']);
   });
 
-  it('are none if they can’t be read', () => {
-    expect(findTask('transfer').findNames({ name: 'under_score.rest' })).toEqual([]);
-    expect(findTask('renew').findNames({ names: 3 })).toEqual([]);
-    expect(findTask('user').findNames(undefined)).toEqual([]);
+  it('are empty if they can’t be read', () => {
+    expect(getOrderTask('transfer').findNames({ name: 'under_score.rest' })).toEqual([]);
+    expect(getOrderTask('renew').findNames({ names: 3 })).toEqual([]);
+    expect(getOrderTask('user').findNames(undefined)).toEqual([]);
   });
 });
 
@@ -332,13 +332,13 @@ function reveal(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, reveal(inner)]));
 }
 
-describe('problems', () => {
-  const many = Array.from({ length: MAX_NAMES + 1 }, (_, index) => `name${index}.rest`);
+describe('problems in a form', () => {
+  const tooManyNames = Array.from({ length: MAX_NAMES + 1 }, (_, index) => `name${index}.rest`);
   it.each<[SendableTaskName, change: Record<string, unknown>, field: string, problem: RegExp]>([
     ['renew', { names: [] }, 'names', /at least one name/],
     ['renew', { names: ['cafe'] }, 'names', /full name/],
     ['renew', { names: ['a.cafe.rest'] }, 'names', /is a subdomain of cafe\.rest/],
-    ['renew', { names: many }, 'names', /at most 50 names/],
+    ['renew', { names: tooManyNames }, 'names', /at most 50 names/],
     ['renew', { period: '0' }, 'period', /from 1 to 10/],
     ['renew', { period: 11 }, 'period', /from 1 to 10/],
     ['renew', { period: '1.5' }, 'period', /whole years/],
@@ -427,11 +427,11 @@ describe('notes for approvers', () => {
     ['authcode', /transfer the name away/],
     ['owner-change', /notified.*60 days/s],
   ])('describe %s', (task, notes) => {
-    expect(findTask(task).listNotes(['cafe.rest']).map(formatTaskNote).join('\n')).toMatch(notes);
+    expect(getOrderTask(task).listNotes(['cafe.rest']).map(formatTaskNote).join('\n')).toMatch(notes);
   });
 
   it('are listed once for several names', () => {
-    const notes = findTask('renew').listNotes(['a.rest', 'b.rest', 'c.example']);
+    const notes = getOrderTask('renew').listNotes(['a.rest', 'b.rest', 'c.example']);
     expect(notes.map(({ code }) => code).toSorted()).toEqual([
       'charge_assumed',
       'costs_money',
@@ -442,11 +442,11 @@ describe('notes for approvers', () => {
   });
 
   it('don’t include the zone’s notes for a task without notes', () => {
-    expect(findTask('redirect').listNotes(['www.cafe.rest'])).toEqual([]);
+    expect(getOrderTask('redirect').listNotes(['www.cafe.rest'])).toEqual([]);
   });
 
   it('include that a registration is confirmed at the service', () => {
-    expect(findTask('create').listNotes(['cafe.rest'])).toContainEqual({ code: 'sent_as_confirmed' });
+    expect(getOrderTask('create').listNotes(['cafe.rest'])).toContainEqual({ code: 'sent_as_confirmed' });
   });
 });
 
@@ -462,45 +462,45 @@ describe('an input that only one interface documents', () => {
     [{ mode: 'HTTP', title: 'Café' }, BOTH, ['interfaces_conflict']],
   ])('(%j) with the interfaces %j has the issues %j', (input, interfaces, codes) => {
     expect(
-      findTask('redirect')
+      getOrderTask('redirect')
         .findInterfaceIssues(interfaces, input)
         .map(({ code }) => code),
     ).toEqual(codes);
   });
 
-  it('decides the interface, while others use JSON if possible', () => {
-    const interfaceOf = (name: SendableTaskName, change: object, interfaces = BOTH) => {
+  it('uses that interface, while other inputs use JSON if possible', () => {
+    const findInterface = (name: SendableTaskName, change: object, interfaces = BOTH) => {
       const { input, names } = checkInput(name, { ...SAMPLES[name].typed, ...change });
       const requested = { input, name: names[0] ?? '', secret: undefined };
-      return findTask(name).describeRequest(requested, interfaces).interface;
+      return getOrderTask(name).describeRequest(requested, interfaces).interface;
     };
-    expect(interfaceOf('renew', {})).toBe('json');
-    expect(interfaceOf('ssl-contact', { fname: '' }, { json: false, xml: true })).toBe('xml');
-    expect(interfaceOf('redirect', { title: 'Café', mode: 'frame' })).toBe('xml');
-    expect(interfaceOf('redirect', { mode: 'HTTP' })).toBe('json');
+    expect(findInterface('renew', {})).toBe('json');
+    expect(findInterface('ssl-contact', { fname: '' }, { json: false, xml: true })).toBe('xml');
+    expect(findInterface('redirect', { title: 'Café', mode: 'frame' })).toBe('xml');
+    expect(findInterface('redirect', { mode: 'HTTP' })).toBe('json');
   });
 });
 
 describe('a retry', () => {
   it('requests only the failed names', () => {
     const { input } = checkInput('renew', { names: ['a.rest', 'b.rest', 'c.rest'], period: 3 });
-    expect(findTask('renew').restrictInput(input, ['b.rest'])).toEqual({ names: ['b.rest'], period: 3 });
+    expect(getOrderTask('renew').restrictInput(input, ['b.rest'])).toEqual({ names: ['b.rest'], period: 3 });
   });
 
-  it('requests the same for a task with one name', () => {
+  it('has the same input for a task with one name', () => {
     for (const name of SENDABLE_TASK_NAMES) {
       if (name === 'renew') continue;
       const { input, names } = checkInput(name, SAMPLES[name].typed);
-      expect(findTask(name).restrictInput(input, names), name).toEqual(input);
+      expect(getOrderTask(name).restrictInput(input, names), name).toEqual(input);
     }
   });
 });
 
 describe('the output of a task', () => {
-  const send = async (name: SendableTaskName, envelope = DONE) => {
+  const send = async (name: SendableTaskName, envelope = SUCCESS_ENVELOPE) => {
     const service = new ScriptedService();
     service.answer = async () => envelope;
-    const call = findTask(name).beginCall(service.client, {
+    const call = getOrderTask(name).beginCall(service.client, {
       ...buildStatedItem(name),
       signal: new AbortController().signal,
     });
@@ -509,18 +509,18 @@ describe('the output of a task', () => {
     return { envelope: answer.envelope, secret: answer.output };
   };
 
-  it('has the auth code as a secret, found or not, but not in the envelope', async () => {
-    const found = await send('authcode', { ...DONE, data: [{ authInfo: 'canary-1' }] });
-    expect(found.secret?.reveal()).toBe('canary-1');
-    const other = await send('authcode', { ...DONE, data: [{ epp: 'canary-1' }] });
-    expect(other.secret?.reveal()).toContain('canary-1');
-    expect(JSON.stringify([found.envelope, other.envelope])).not.toContain('canary');
+  it('has the auth code as a secret, in a known field or not, but not in the envelope', async () => {
+    const recognized = await send('authcode', { ...SUCCESS_ENVELOPE, data: [{ authInfo: 'canary-1' }] });
+    expect(recognized.secret?.reveal()).toBe('canary-1');
+    const unrecognized = await send('authcode', { ...SUCCESS_ENVELOPE, data: [{ epp: 'canary-1' }] });
+    expect(unrecognized.secret?.reveal()).toContain('canary-1');
+    expect(JSON.stringify([recognized.envelope, unrecognized.envelope])).not.toContain('canary');
   });
 
   it('has a secret for a user only if the service generated the password', async () => {
     expect((await send('user')).secret).toBeUndefined();
     const generated = await send('user', {
-      ...DONE,
+      ...SUCCESS_ENVELOPE,
       messages: [{ code: 'MSG13004', objects: [{ type: 'password', value: 'canary-2' }] }],
     });
     expect(generated.secret?.reveal()).toBe('canary-2');
@@ -528,15 +528,15 @@ describe('the output of a task', () => {
 
   it('has no secret for any other task', async () => {
     for (const name of SENDABLE_TASK_NAMES) {
-      if (findTask(name).hasSecretResult) continue;
+      if (getOrderTask(name).hasSecretResult) continue;
       expect((await send(name)).secret, name).toBeUndefined();
     }
   });
 
-  it('can’t be requested for a transfer without its auth code', async () => {
+  it('isn’t requested for a transfer without its auth code', async () => {
     const service = new ScriptedService();
     const begin = () =>
-      findTask('transfer').beginCall(service.client, {
+      getOrderTask('transfer').beginCall(service.client, {
         ...buildStatedItem('transfer'),
         secrets: new Map(),
         signal: new AbortController().signal,
@@ -566,10 +566,10 @@ describe('the interface that an input needs', () => {
       'json',
       ['parent_defaultEmail', 'parent_status', 'parent_substatus'],
     ],
-  ] as const)('%s with %j uses %s', (task, input, via, fields) => {
-    const ties = findTask(task).findConstraints(input);
-    expect(ties[via].map(({ field }) => field)).toEqual(fields);
-    expect(ties[via === 'xml' ? 'json' : 'xml']).toEqual([]);
+  ] as const)('for %s with %j is %s', (task, input, interfaceName, fields) => {
+    const constraints = getOrderTask(task).findConstraints(input);
+    expect(constraints[interfaceName].map(({ field }) => field)).toEqual(fields);
+    expect(constraints[interfaceName === 'xml' ? 'json' : 'xml']).toEqual([]);
   });
 
   it.each([
@@ -577,8 +577,8 @@ describe('the interface that an input needs', () => {
     ['ssl-contact', { id: '1', title: 'Dr', fname: '' }],
     ['user', { user: 'kim', parent: { user: 'p', context: 4 } }],
     ['renew', { names: ['cafe.rest'], period: 1 }],
-  ] as const)('%s with %j allows both', (task, input) => {
-    expect(findTask(task).findConstraints(input)).toEqual({ json: [], xml: [] });
+  ] as const)('for %s with %j can be either', (task, input) => {
+    expect(getOrderTask(task).findConstraints(input)).toEqual({ json: [], xml: [] });
   });
 });
 

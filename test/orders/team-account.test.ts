@@ -9,7 +9,7 @@ import { newServiceError } from './scripted-service.ts';
 
 /* Orders with the team's account are sent only with an approval. */
 
-const TEAM: Account = {
+const TEAM_ACCOUNT: Account = {
   id: 'account-team',
   teamId: 'T0STEWARD',
   userId: undefined,
@@ -22,7 +22,7 @@ const TEAM: Account = {
   isActive: false,
   verifiedAt: undefined,
 };
-const DAVE = { requesterId: 'U0DAVE', account: TEAM } as const;
+const REQUESTED_BY_DAVE = { requesterId: 'U0DAVE', account: TEAM_ACCOUNT } as const;
 const RENEWAL = { names: ['cafe.rest'], period: 1 };
 const REDIRECT = { source: 'www.cafe.rest', target: 'https://example.com', type: 'DOMAIN', mode: 'HTTP' };
 
@@ -32,13 +32,13 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await rig.reset();
-  rig.accounts.set(TEAM.id, TEAM);
+  rig.accounts.set(TEAM_ACCOUNT.id, TEAM_ACCOUNT);
 });
 afterAll(() => rig.end());
 
-/** Dave's order for any task, confirmed if necessary. */
+/** Requests an order as Dave, and confirms it if necessary. */
 async function requestConfirmed(task: OrderTaskName, input: unknown) {
-  const order = await rig.requestAccepted(task, input, DAVE);
+  const order = await rig.requestAccepted(task, input, REQUESTED_BY_DAVE);
   if (order.state !== 'DRAFT') return order;
   const confirmed = await confirmOrder(rig.orders, order.id, 'U0DAVE');
   if (confirmed.kind !== 'confirmed') throw new Error(`confirming failed: ${confirmed.kind}`);
@@ -49,19 +49,19 @@ const countSent = () => rig.service.received.length;
 
 describe('an order of a person without their own account', () => {
   test('records in its row and log that it uses the team’s account', async () => {
-    const order = await rig.requestAccepted('renew', RENEWAL, DAVE);
+    const order = await rig.requestAccepted('renew', RENEWAL, REQUESTED_BY_DAVE);
     const saved = await rig.read(order.id);
     expect(saved.account).toEqual({
-      id: TEAM.id,
-      login: TEAM.login,
+      id: TEAM_ACCOUNT.id,
+      login: TEAM_ACCOUNT.login,
       method: 'trusted_application',
       context: undefined,
       isTeamAccount: true,
     });
     const [requested] = await rig.store.loadHistory(order.id, 'system');
     expect(requested).toMatchObject({ usesTeamAccount: true });
-    const own = await rig.requestAccepted('renew', { names: ['own.rest'], period: 1 });
-    expect((await rig.read(own.id)).account).not.toHaveProperty('isTeamAccount');
+    const ownOrder = await rig.requestAccepted('renew', { names: ['own.rest'], period: 1 });
+    expect((await rig.read(ownOrder.id)).account).not.toHaveProperty('isTeamAccount');
   });
 
   test.each<[OrderTaskName, unknown]>([
@@ -85,9 +85,9 @@ describe('an order of a person without their own account', () => {
 });
 
 test('an order fails before it is sent if the team’s account is unlinked', async () => {
-  const order = await rig.requestAccepted('renew', RENEWAL, DAVE);
+  const order = await rig.requestAccepted('renew', RENEWAL, REQUESTED_BY_DAVE);
   await approveOrder(rig.orders, order.id, 'U0BOB');
-  rig.accounts.delete(TEAM.id);
+  rig.accounts.delete(TEAM_ACCOUNT.id);
   await rig.runDue();
   const failed = await rig.read(order.id);
   expect(failed.items[0]?.result?.summary).toEqual({ code: 'team_account_gone' });
@@ -95,14 +95,14 @@ test('an order fails before it is sent if the team’s account is unlinked', asy
 });
 
 test('an order depends on its requester, but not on the admin who linked the account', async () => {
-  const order = await rig.requestAccepted('renew', RENEWAL, DAVE);
-  rig.absent.set('U0ADA', 'left');
+  const order = await rig.requestAccepted('renew', RENEWAL, REQUESTED_BY_DAVE);
+  rig.memberships.set('U0ADA', 'left');
   await approveOrder(rig.orders, order.id, 'U0BOB');
   await rig.runDue();
   expect((await rig.read(order.id)).state).toBe('SUCCEEDED');
 
-  const other = await rig.requestAccepted('renew', { names: ['other.rest'], period: 1 }, DAVE);
-  rig.absent.set('U0DAVE', 'left');
+  const other = await rig.requestAccepted('renew', { names: ['other.rest'], period: 1 }, REQUESTED_BY_DAVE);
+  rig.memberships.set('U0DAVE', 'left');
   await approveOrder(rig.orders, other.id, 'U0BOB');
   expect((await rig.read(other.id)).items[0]?.result?.summary).toEqual({ code: 'requester_left' });
 });
@@ -110,7 +110,7 @@ test('an order depends on its requester, but not on the admin who linked the acc
 test('a retry also uses the team’s account, and needs its own approval', async () => {
   rig.setPolicy(1, { decision: 'free' });
   rig.setTeam({ approvalTasks: [] });
-  const order = await rig.requestAccepted('renew', RENEWAL, DAVE);
+  const order = await rig.requestAccepted('renew', RENEWAL, REQUESTED_BY_DAVE);
   rig.service.answer = async () => {
     throw newServiceError('refused');
   };
@@ -120,7 +120,7 @@ test('a retry also uses the team’s account, and needs its own approval', async
   const retried = await retryOrder(rig.orders, order.id, 'U0BOB');
   expect(retried).toMatchObject({
     kind: 'accepted',
-    order: { state: 'PENDING', account: { id: TEAM.id, isTeamAccount: true } },
+    order: { state: 'PENDING', account: { id: TEAM_ACCOUNT.id, isTeamAccount: true } },
   });
   if (retried.kind !== 'accepted') throw new Error(retried.kind);
   expect((await rig.read(retried.order.id)).account.isTeamAccount).toBe(true);

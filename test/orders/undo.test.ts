@@ -11,7 +11,7 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const FORMER = ['ns1.former.example', 'ns2.former.example'];
+const FORMER_NAMESERVERS = ['ns1.former.example', 'ns2.former.example'];
 
 async function changeNameServers() {
   const nameServers = ['ns1.new.example', 'ns2.new.example'];
@@ -25,7 +25,7 @@ async function changeNameServers() {
 const undo = (
   orderId: string,
   userId = 'U0ALICE',
-  former: PreviousNameServers = { kind: 'known', nameServers: FORMER },
+  former: PreviousNameServers = { kind: 'known', nameServers: FORMER_NAMESERVERS },
 ) =>
   undoOrder(rig.orders, {
     ...{ orderId, userId, reason: 'undo', deliveryId: `undo ${orderId} ${userId}` },
@@ -37,7 +37,7 @@ test('undoing requests the former nameservers with the same account', async () =
   const order = await changeNameServers();
   expect(requireAccepted(await undo(order.id))).toMatchObject({
     task: 'nameservers',
-    input: { name: 'cafe.rest', nameServers: FORMER },
+    input: { name: 'cafe.rest', nameServers: FORMER_NAMESERVERS },
     account: { id: order.account.id },
   });
 });
@@ -52,7 +52,7 @@ test('undoing is possible for exactly 48 hours', async () => {
   expect(await undo(order.id)).toMatchObject(refusedWith('undo_expired'));
 });
 
-test('undoing is for the requester and approvers, if there is something to restore', async () => {
+test('only the requester and approvers can undo, if there is something to restore', async () => {
   const order = await changeNameServers();
   expect(await undo(order.id, 'U0EVE')).toMatchObject({ kind: 'refused' });
   expect(await undo(order.id, 'U0BOB', { kind: 'same' })).toMatchObject(refusedWith('nothing_to_undo'));

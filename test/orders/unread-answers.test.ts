@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Account } from '../../src/accounts/account.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { answersText } from '../../src/slack/orders/answer.view.ts';
-import { clientOf, PASSWORD, password, twoFactor } from '../service/clients.ts';
-import { http, type RawService, startRawService } from '../service/raw-service.ts';
+import { createTestClient, PASSWORD, passwordCredential, twoFactorCredential } from '../service/clients.ts';
+import { buildHttpResponse, type RawService, startRawService } from '../service/raw-service.ts';
 import { ALICE, MINUTE_MS, type Rig, startRig } from './rig.ts';
 
 /*
@@ -13,24 +13,26 @@ import { ALICE, MINUTE_MS, type Rig, startRig } from './rig.ts';
  */
 
 const TINA: Account = { ...ALICE, id: 'account-tina', method: 'two_factor', login: 'tina' };
-const HASH = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
-const xml = (code: string, { encoding = 'utf-8', text = 'done', data = '' } = {}) =>
+const SESSION_HASH = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
+const renderXmlResponse = (code: string, { encoding = 'utf-8', text = 'done', data = '' } = {}) =>
   `<?xml version="1.0" encoding="${encoding}"?><response><result><data>${data}</data><status><code>${code}</code><text>${text}</text><type>success</type></status></result></response>`;
 
 let service: RawService;
 let rig: Rig;
 let clients: Map<string, ServiceClient>;
-let answer: readonly [body: string | Buffer, headers?: readonly string[]];
+let nextResponse: readonly [body: string | Buffer, headers?: readonly string[]];
 beforeAll(async () => {
   service = await startRawService((request, socket) => {
     if (request.body.includes('<code>1321001</code>'))
-      return socket.write(http(200, xml('S1321001', { data: `<hash>${HASH}</hash>` })));
-    const [body, headers = []] = answer;
-    return socket.write(http(200, body, headers));
+      return socket.write(
+        buildHttpResponse(200, renderXmlResponse('S1321001', { data: `<hash>${SESSION_HASH}</hash>` })),
+      );
+    const [body, headers = []] = nextResponse;
+    return socket.write(buildHttpResponse(200, body, headers));
   });
   clients = new Map([
-    [ALICE.id, clientOf(service.origin, password)],
-    [TINA.id, clientOf(service.origin, twoFactor)],
+    [ALICE.id, createTestClient(service.origin, passwordCredential)],
+    [TINA.id, createTestClient(service.origin, twoFactorCredential)],
   ]);
   rig = await startRig({
     client: (id) => {
@@ -78,21 +80,27 @@ describe('a compressed response', () => {
     ['deflate', deflateRawSync(DONE)],
     ['deflate, gzip', gzipSync(deflateSync(DONE))],
   ])('in %s (case %#) is read', async (coding, body) => {
-    answer = [body, [`content-encoding: ${coding}`]];
+    nextResponse = [body, [`content-encoding: ${coding}`]];
     expect(await executeRenewal()).toMatchObject({ sent: 1, order: { state: 'SUCCEEDED' } });
   });
 
   test('of a redirect over XML is read', async () => {
-    answer = [gzipSync(xml('S0502')), ['content-encoding: gzip', 'content-type: text/xml']];
+    nextResponse = [
+      gzipSync(renderXmlResponse('S0502')),
+      ['content-encoding: gzip', 'content-type: text/xml'],
+    ];
     expect(await executeRedirect(TINA)).toMatchObject({ sent: 1, order: { state: 'SUCCEEDED' } });
   });
 });
 
 describe('an unreadable response', () => {
-  const euro = Buffer.from(xml('S0502', { encoding: 'cp037', text: '\x80' }), 'latin1');
+  const undecodableXml = Buffer.from(
+    renderXmlResponse('S0502', { encoding: 'cp037', text: '\x80' }),
+    'latin1',
+  );
   test.each<[string, Account, string | Buffer, readonly string[], RegExp]>([
     [
-      'in an unknown coding',
+      'in an unknown content coding',
       ALICE,
       Buffer.from([0x28, 0xb5, 0x2f, 0xfd]),
       ['content-encoding: zstd'],
@@ -106,15 +114,15 @@ describe('an unreadable response', () => {
       /\\\\x1f\\\\x8b/,
     ],
     ['that is a zip bomb', ALICE, gzipSync(Buffer.alloc(3_000_000)), ['content-encoding: gzip'], /too large/],
-    ['in an unknown encoding', TINA, euro, [], /<text>\\\\x80<\/text>/],
+    ['in an unknown charset', TINA, undecodableXml, [], /<text>\\\\x80<\/text>/],
     ['that is HTML', ALICE, '<html>Für Sie</html>', ['content-type: text/html'], /<html>Für Sie<\/html>/],
     ['that is empty', ALICE, '', [], /the response is empty/],
-  ])('%s makes its order unknown and is shown', async (_what, account, body, headers, shows) => {
-    answer = [body, headers];
+  ])('%s makes its order unknown and is shown', async (_what, account, body, headers, expectedText) => {
+    nextResponse = [body, headers];
     const { order, sent, shown } = await executeRedirect(account);
     expect({ state: order.state, sent }).toEqual({ state: 'UNKNOWN', sent: 1 });
     expect(order.items[0]?.result?.hasFullAnswer).toBe(true);
-    expect(shown).toMatch(shows);
+    expect(shown).toMatch(expectedText);
     if (account !== ALICE) return;
     expect(await executeRenewal()).toMatchObject({ sent: 1, order: { state: 'UNKNOWN' } });
   });
@@ -125,15 +133,15 @@ describe('an unreadable response', () => {
     ['an escaped page', Buffer.from(`<html>${PASSWORD.replace('&', '&amp;')}</html>`)],
     ['text with invalid bytes', Buffer.concat([Buffer.from(`<html>${PASSWORD}`), Buffer.from([0xff])])],
   ])('is shown without the secrets that it repeats in %s', async (_where, body) => {
-    answer = [body];
+    nextResponse = [body];
     const { shown } = await executeRenewal();
     expect(shown).toContain('<html>[secret]');
   });
 });
 
 test('XML in a supported encoding is read, and the request is sent once', async () => {
-  const body = xml('S0502', { encoding: 'windows-1252', text: 'costs 5 \x80' });
-  answer = [Buffer.from(body, 'latin1'), ['content-type: text/xml']];
+  const body = renderXmlResponse('S0502', { encoding: 'windows-1252', text: 'costs 5 \x80' });
+  nextResponse = [Buffer.from(body, 'latin1'), ['content-type: text/xml']];
   const { order, sent } = await executeRedirect(TINA);
   expect({ state: order.state, sent }).toEqual({ state: 'SUCCEEDED', sent: 1 });
   expect(order.items[0]?.result?.text).toBe('costs 5 €');
@@ -141,17 +149,17 @@ test('XML in a supported encoding is read, and the request is sent once', async 
 
 test('numbers are stored and shown with their original digits', async () => {
   const data = '{"orderId":9007199254740993,"ownerc":{"id":12345678901234567890},"amount":12.10,"years":2}';
-  answer = [
+  nextResponse = [
     DONE.replace('"status"', `"object":{"type":"Domain","value":"cafe.rest","data":${data}},"status"`),
   ];
   const { order, shown } = await executeRenewal();
-  const kept = {
+  const expectedData = {
     orderId: '9007199254740993',
     ownerc: { id: '12345678901234567890' },
     amount: '12.10',
     years: 2,
   };
-  expect(order.items[0]?.result?.data).toEqual([kept]);
+  expect(order.items[0]?.result?.data).toEqual([expectedData]);
   const history = JSON.stringify(await rig.store.loadHistory(order.id, 'system'));
   for (const digits of ['9007199254740993', '12345678901234567890', '12.10']) {
     expect(shown).toContain(digits);

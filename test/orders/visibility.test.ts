@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Order } from '../../src/orders/order.ts';
-import { canSee, canSeeAll, filterVisibleIds, listVisible } from '../../src/orders/visibility.ts';
+import {
+  canSee,
+  canSeeAllOrders,
+  filterVisibleOrderIds,
+  listVisibleOrders,
+} from '../../src/orders/visibility.ts';
 import { contextWith } from '../support/context.ts';
 import { NO_POLICY } from '../support/nothing-known.ts';
 import { newTeamSettings } from '../support/settings.ts';
@@ -12,7 +17,7 @@ const OPEN = newOrder(['open.rest'], { id: 'open' });
 const PRIVATE = newOrder(['private.rest'], { id: 'private', isPrivate: true });
 const DRAFT = newOrder(['draft.rest'], { id: 'draft', state: 'DRAFT' });
 
-function contextOf(orders: readonly Order[], onRead: () => void = () => undefined) {
+function newVisibilityContext(orders: readonly Order[], onRead: () => void = () => undefined) {
   return contextWith({
     ...NO_POLICY,
     now: () => new Date(),
@@ -27,7 +32,7 @@ function contextOf(orders: readonly Order[], onRead: () => void = () => undefine
     },
   });
 }
-const viewer = (id: string) => ({ id, isAdmin: id === 'U0ADA' });
+const newViewer = (id: string) => ({ id, isAdmin: id === 'U0ADA' });
 
 describe('an order that is', () => {
   test.each<[string, Order, seenBy: string[]]>([
@@ -36,7 +41,9 @@ describe('an order that is', () => {
     ['a draft', DRAFT, ['U0ALICE']],
   ])('%s is visible to the right people', async (_, order, seenBy) => {
     const people = ['U0ALICE', 'U0BOB', 'U0ADA', 'U0EVE'];
-    const seen = await Promise.all(people.map((id) => canSee(contextOf([order]), order, viewer(id))));
+    const seen = await Promise.all(
+      people.map((id) => canSee(newVisibilityContext([order]), order, newViewer(id))),
+    );
     expect(people.filter((_person, index) => seen[index])).toEqual(seenBy);
   });
 });
@@ -45,8 +52,8 @@ test.each([
   ['U0ADA', true],
   ['U0BOB', true],
   ['U0EVE', false],
-])('admins and approvers can see all orders: %s (%s)', async (id, isSeen) => {
-  expect(await canSeeAll(contextOf([]), viewer(id))).toBe(isSeen);
+])('admins and approvers can see all orders: %s (%s)', async (id, isAllowed) => {
+  expect(await canSeeAllOrders(newVisibilityContext([]), newViewer(id))).toBe(isAllowed);
 });
 
 test.each<[string, Order[], visible: string[], readsRights: boolean]>([
@@ -59,13 +66,13 @@ test.each<[string, Order[], visible: string[], readsRights: boolean]>([
   '%s sees visible orders in lists, and rights are read only if needed (case %#)',
   async (id, orders, visible, readsRights) => {
     let reads = 0;
-    const context = contextOf(orders, () => {
+    const context = newVisibilityContext(orders, () => {
       reads += 1;
     });
     const ids = orders.map((order) => order.id);
-    expect([...(await filterVisibleIds(context, viewer(id), ids))]).toEqual(visible);
+    expect([...(await filterVisibleOrderIds(context, newViewer(id), ids))]).toEqual(visible);
     expect(reads > 0).toBe(readsRights);
-    const listed = await listVisible(context, viewer(id), { limit: 10 });
+    const listed = await listVisibleOrders(context, newViewer(id), { limit: 10 });
     expect(listed.map((order) => order.id)).toEqual(visible);
     expect(reads > 0).toBe(readsRights);
   },

@@ -11,12 +11,12 @@ import { newOrder, START } from './sample.ts';
  */
 
 /** One worker's claim. It knows only what it has sent itself. */
-interface Run {
+interface WorkerRun {
   readonly workerId: string;
   /** Items that it hasn't started. */
-  readonly ahead: Set<number>;
+  readonly unstarted: Set<number>;
   /** Items with a running request, as they were marked. */
-  readonly out: Map<number, OrderItem>;
+  readonly running: Map<number, OrderItem>;
 }
 
 /** The next event, for a run and its items. */
@@ -78,10 +78,10 @@ const anyMove: readonly fc.MaybeWeightedArbitrary<Move>[] = [
   },
 ];
 const rewind = fc.record({ do: fc.constant('rewind' as const), changes: fc.integer({ min: 1, max: 4 }) });
-const MANY = { minLength: 4, maxLength: 30, size: 'max' } as const;
-const moves = fc.array(fc.oneof(...anyMove), MANY);
-const losses = fc.array(fc.oneof(...anyMove, { weight: 3, arbitrary: rewind }), MANY);
-/** Two workers sent the same item, because the database lost the first one's commits. Rare otherwise. */
+const SEQUENCE_LENGTH = { minLength: 4, maxLength: 30, size: 'max' } as const;
+const moves = fc.array(fc.oneof(...anyMove), SEQUENCE_LENGTH);
+const movesAndRewinds = fc.array(fc.oneof(...anyMove, { weight: 3, arbitrary: rewind }), SEQUENCE_LENGTH);
+/** Two workers send one item, because the database lost the first one's commits. Rare in random moves. */
 const SENT_TWICE: readonly Move[] = [
   { do: 'claim' },
   { do: 'send', run: 0, n: 1 },
@@ -90,8 +90,8 @@ const SENT_TWICE: readonly Move[] = [
   { do: 'send', run: 1, n: 1 },
 ];
 const movesWithLosses = fc.oneof(
-  losses,
-  losses.map((rest) => [...SENT_TWICE, ...rest]),
+  movesAndRewinds,
+  movesAndRewinds.map((rest) => [...SENT_TWICE, ...rest]),
 );
 
 /** The order, its workers and the service's counts. */
@@ -101,19 +101,19 @@ class World {
     expiresAt: undefined,
     remindAt: undefined,
   });
-  readonly runs: Run[] = [];
+  readonly runs: WorkerRun[] = [];
   /** Requests of each item that may have been carried out. */
   readonly charges = new Map<number, number>([
     [1, 0],
     [2, 0],
   ]);
-  settledByHand = false;
+  isSettledByPerson = false;
   /** Items with a reported result of a sent request. */
   reported: ReadonlySet<number> = new Set();
   /** The order, and its reported results, before each change. */
-  readonly past: { readonly order: Order; readonly reported: ReadonlySet<number> }[] = [];
+  readonly history: { readonly order: Order; readonly reported: ReadonlySet<number> }[] = [];
 
-  take(move: Move): void {
+  applyMove(move: Move): void {
     if (move.do === 'claim') {
       this.claim();
       return;
@@ -127,32 +127,32 @@ class World {
       return;
     }
     if (move.do === 'rewind') {
-      const lost = this.past.splice(-move.changes);
+      const lost = this.history.splice(-move.changes);
       if (lost[0] !== undefined) ({ order: this.order, reported: this.reported } = lost[0]);
       return;
     }
     if (move.do === 'settle') {
       const event = { type: 'resolved', by: 'U0BOB', outcome: move.outcome, reason: undefined } as const;
-      this.settledByHand = this.apply(event) || this.settledByHand;
+      this.isSettledByPerson = this.apply(event) || this.isSettledByPerson;
       return;
     }
     const { n } = move;
-    const actor = this.runs[move.run];
-    if (actor === undefined) return;
-    const { workerId } = actor;
+    const worker = this.runs[move.run];
+    if (worker === undefined) return;
+    const { workerId } = worker;
     switch (move.do) {
       case 'send':
-        if (!actor.ahead.delete(n)) return;
+        if (!worker.unstarted.delete(n)) return;
         // The worker continues only if the commit succeeded.
         if (!this.apply({ type: 'sending', workerId, n })) return;
         if (this.reported.has(n)) expect.fail(`item ${n} was sent again after its response was reported`);
-        actor.out.set(n, this.itemOf(n));
+        worker.running.set(n, this.getItem(n));
         this.charges.set(n, (this.charges.get(n) ?? 0) + 1);
         return;
       case 'prove': {
-        const sentItem = actor.out.get(n);
+        const sentItem = worker.running.get(n);
         if (sentItem === undefined) return;
-        actor.out.delete(n);
+        worker.running.delete(n);
         this.charges.set(n, (this.charges.get(n) ?? 0) - 1);
         const busy = { summary: { code: 'service_busy' }, code: workerId } as const;
         const finalAnswer: AnsweredEvent = { type: 'answered', n, outcome: 'FAILED', result: busy };
@@ -167,11 +167,11 @@ class World {
         return;
       }
       case 'send_again': {
-        // The session had ended, so the request was refused. It is repeated if that commit succeeds.
-        const sentItem = actor.out.get(n);
+        // The session had ended, so the request was refused. It is sent again if this commit succeeds.
+        const sentItem = worker.running.get(n);
         if (sentItem === undefined) return;
         if (this.apply({ type: 'sending', workerId, n, retryReason: 'session_ended' })) return;
-        actor.out.delete(n);
+        worker.running.delete(n);
         this.charges.set(n, (this.charges.get(n) ?? 0) - 1);
         const event: AnsweredEvent = {
           type: 'answered',
@@ -183,22 +183,24 @@ class World {
         return;
       }
       case 'answer': {
-        const sentItem = actor.out.get(n);
+        const sentItem = worker.running.get(n);
         if (sentItem === undefined) return;
-        actor.out.delete(n);
+        worker.running.delete(n);
         const result = { summary: { code: 'done' }, code: workerId } as const;
         const event: AnsweredEvent = { type: 'answered', n, outcome: move.outcome, result };
         this.apply(buildOutcomeEvent(this.order, { event, sentItem }));
         this.reported = new Set([...this.reported, n]);
-        const { state, result: kept } = this.itemOf(n);
-        const isKept = kept?.code === workerId || kept?.lateOutcome === 'SUCCEEDED';
+        const { state, result: savedResult } = this.getItem(n);
+        const isKept = savedResult?.code === workerId || savedResult?.lateOutcome === 'SUCCEEDED';
         if (move.outcome === 'SUCCEEDED' && !isKept)
-          expect.fail(`item ${n} was carried out, but that isn't saved: ${state} ${JSON.stringify(kept)}`);
+          expect.fail(
+            `item ${n} was carried out, but that isn't saved: ${state} ${JSON.stringify(savedResult)}`,
+          );
         if (move.outcome === 'UNKNOWN' && state === 'WAITING') expect.fail(`item ${n} may be sent again`);
         return;
       }
       case 'fail_unsent':
-        if (!actor.ahead.delete(n)) return;
+        if (!worker.unstarted.delete(n)) return;
         if (move.marked && !this.apply({ type: 'sending', workerId, n })) return;
         this.apply(
           move.giveUp
@@ -220,18 +222,18 @@ class World {
     const workerId = `worker-${this.runs.length + 1}`;
     const waiting = this.order.items.filter(({ state }) => state === 'WAITING').map((item) => item.n);
     if (!this.apply({ type: 'claimed', workerId })) return;
-    this.runs.push({ workerId, ahead: new Set(waiting), out: new Map() });
+    this.runs.push({ workerId, unstarted: new Set(waiting), running: new Map() });
   }
 
   private apply(event: OrderEvent): boolean {
     const result = transition(this.order, event, START);
     if (!result.ok) return false;
-    this.past.push({ order: this.order, reported: this.reported });
+    this.history.push({ order: this.order, reported: this.reported });
     this.order = result.order;
     return true;
   }
 
-  private itemOf(n: number): OrderItem {
+  private getItem(n: number): OrderItem {
     const item = this.order.items.find((each) => each.n === n);
     if (item === undefined) throw new Error(`there is no item ${n}`);
     return item;
@@ -241,10 +243,10 @@ class World {
 it('no item is carried out twice when workers crash, hang and come back', () => {
   let mostRuns = 0;
   fc.assert(
-    fc.property(moves, (all) => {
+    fc.property(moves, (sequence) => {
       const world = new World();
-      for (const move of all) {
-        world.take(move);
+      for (const move of sequence) {
+        world.applyMove(move);
         for (const [n, charges] of world.charges) {
           if (charges > 1) expect.fail(`${charges} requests for item ${n} may be carried out`);
         }
@@ -258,12 +260,12 @@ it('no item is carried out twice when workers crash, hang and come back', () => 
 
 it('an item with a running request is ended only by its response or a person', () => {
   fc.assert(
-    fc.property(moves, (all) => {
+    fc.property(moves, (sequence) => {
       const world = new World();
-      for (const move of all) {
-        world.take(move);
-        if (world.settledByHand) return;
-        for (const n of world.runs.flatMap(({ out }) => [...out.keys()])) {
+      for (const move of sequence) {
+        world.applyMove(move);
+        if (world.isSettledByPerson) return;
+        for (const n of world.runs.flatMap(({ running }) => [...running.keys()])) {
           const state = world.order.items.find((item) => item.n === n)?.state;
           if (state !== 'SENT' && state !== 'UNKNOWN') {
             expect.fail(`item ${n} has a running request and the state ${state}`);
@@ -278,9 +280,9 @@ it('an item with a running request is ended only by its response or a person', (
 it('after lost commits, a sent request’s result is saved and it isn’t sent again', () => {
   let mostSent = 0;
   fc.assert(
-    fc.property(movesWithLosses, (all) => {
+    fc.property(movesWithLosses, (sequence) => {
       const world = new World();
-      for (const move of all) world.take(move);
+      for (const move of sequence) world.applyMove(move);
       mostSent = Math.max(mostSent, ...world.charges.values());
     }),
     { numRuns: 5_000 },

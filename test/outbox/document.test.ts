@@ -16,7 +16,7 @@ test.each(examples.map((example) => [example.type, example] as const))(
   'the example of %s matches the sent body',
   (_type, example) => {
     const { text, ...data } = example.data;
-    // Splitting and rebuilding the union would lose which data belongs to which type.
+    // The type of the rebuilt object no longer says which data belongs to which type.
     const event = { type: example.type, at: new Date(example.timestamp), data } as Parameters<
       typeof buildWebhook
     >[0];

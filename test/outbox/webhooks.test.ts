@@ -5,57 +5,57 @@ import { createWebhooks, type Webhooks } from '../../src/outbox/webhooks/webhook
 import { Secret } from '../../src/service/secret.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createWebhookStore, queueWebhooks } from '../../src/store/webhooks.ts';
-import { at, newOrder, type Rig, startExecution, startRig } from '../store/order-rig.ts';
+import { newOrder, type Rig, secondsLater, startExecution, startRig } from '../store/order-rig.ts';
 import { type Receiver, startReceiver, WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 let rig: Rig;
 let receiver: Receiver;
-let other: Receiver;
-let seconds: number;
+let otherReceiver: Receiver;
+let clockSeconds: number;
 let shutdown: AbortController;
 beforeAll(async () => {
   rig = await startRig();
 });
 afterAll(() => rig.close());
 beforeEach(async () => {
-  [receiver, other] = await Promise.all([startReceiver(), startReceiver()]);
-  seconds = 0;
+  [receiver, otherReceiver] = await Promise.all([startReceiver(), startReceiver()]);
+  clockSeconds = 0;
   shutdown = new AbortController();
 });
 afterEach(async () => {
   await rig.sql("DELETE FROM notifications WHERE subject_kind = 'webhook_endpoint'");
   await rig.sql('DELETE FROM webhook_endpoints');
   await rig.sql('DELETE FROM slack_outages');
-  await Promise.all([receiver.close(), other.close()]);
+  await Promise.all([receiver.close(), otherReceiver.close()]);
 });
 
-type Answer = Parameters<Receiver['answers']>[0];
+type Answer = Parameters<Receiver['respondWith']>[0];
 
-const DAY = 86_400;
+const DAY_SECONDS = 86_400;
 const store = () => createWebhookStore(rig.database, '');
-const logged: string[] = [];
-const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
+const logLines: string[] = [];
+const log = pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) });
 
 /** Starts the webhooks of a process. */
 async function startWebhooks(urls: readonly string[]): Promise<Webhooks> {
   const webhooks = createWebhooks({
     urls: urls.map((url) => new Secret(url)),
-    secret: new Secret(WEBHOOK_SECRET),
+    signingSecret: new Secret(WEBHOOK_SECRET),
     store: store(),
-    now: () => at(seconds),
+    now: () => secondsLater(clockSeconds),
     log,
     signal: shutdown.signal,
     timeoutMs: 300,
   });
-  await webhooks.serve();
+  await webhooks.registerEndpoints();
   return webhooks;
 }
 
-const queue = (...events: WebhookEvent[]) => queueWebhooks(rig.database.run, events, '');
+const queueEvents = (...events: WebhookEvent[]) => queueWebhooks(rig.database.run, events, '');
 
-const incident = (name: string, code: 'ds' | 'registrar' = 'ds'): WebhookEvent => ({
+const newIncident = (name: string, code: 'ds' | 'registrar' = 'ds'): WebhookEvent => ({
   type: 'incident.opened',
-  at: at(seconds),
+  at: secondsLater(clockSeconds),
   data: { name, incident_id: 'i1', code },
 });
 
@@ -72,25 +72,25 @@ async function deliverDue({ endpoints }: Webhooks): Promise<void> {
 async function runUntil(webhooks: Webhooks, end: number): Promise<void> {
   for (;;) {
     await deliverDue(webhooks);
-    if (seconds >= end) return;
-    seconds = Math.min(seconds + 300, end);
+    if (clockSeconds >= end) return;
+    clockSeconds = Math.min(clockSeconds + 300, end);
   }
 }
 
-const typesAt = ({ received }: Receiver) => received.map(({ body }) => `${body.type}:${body.data.code}`);
-const namesAt = ({ received }: Receiver) =>
+const listTypes = ({ received }: Receiver) => received.map(({ body }) => `${body.type}:${body.data.code}`);
+const listNames = ({ received }: Receiver) =>
   received.map(({ body }) => ('name' in body.data ? body.data.name : body.type));
-const countWaiting = async () => (await rig.sql('SELECT 1 FROM webhook_deliveries')).length;
+const countQueued = async () => (await rig.sql('SELECT 1 FROM webhook_deliveries')).length;
 
-const reply =
+const respondWith =
   (code: number, headers: Record<string, string> = {}): Answer =>
   (response) => {
     response.writeHead(code, headers).end();
   };
 
 test('every endpoint gets each event once, signed and with the same ID', async () => {
-  const webhooks = await startWebhooks([receiver.url, other.url, receiver.url]);
-  await queue(incident('cafe.rest'));
+  const webhooks = await startWebhooks([receiver.url, otherReceiver.url, receiver.url]);
+  await queueEvents(newIncident('cafe.rest'));
   await deliverDue(webhooks);
   await deliverDue(webhooks);
   expect(receiver.received).toEqual([
@@ -99,7 +99,7 @@ test('every endpoint gets each event once, signed and with the same ID', async (
       path: '/hook?key=canary',
       body: {
         type: 'incident.opened',
-        timestamp: at(0).toISOString(),
+        timestamp: secondsLater(0).toISOString(),
         data: {
           name: 'cafe.rest',
           incident_id: 'i1',
@@ -109,20 +109,20 @@ test('every endpoint gets each event once, signed and with the same ID', async (
       },
     },
   ]);
-  expect(other.received).toEqual(receiver.received);
-  expect(await countWaiting()).toBe(0);
+  expect(otherReceiver.received).toEqual(receiver.received);
+  expect(await countQueued()).toBe(0);
 });
 
 test('nothing is queued without an endpoint', async () => {
   await startWebhooks([]);
-  await queue(incident('cafe.rest'));
-  expect(await countWaiting()).toBe(0);
+  await queueEvents(newIncident('cafe.rest'));
+  expect(await countQueued()).toBe(0);
 });
 
 test('a webhook in a rolled-back transaction isn’t sent', async () => {
   const webhooks = await startWebhooks([receiver.url]);
   const rolledBack = rig.database.transaction(async (run) => {
-    await queueWebhooks(run, [incident('cafe.rest')], '');
+    await queueWebhooks(run, [newIncident('cafe.rest')], '');
     throw new Error('rolled back');
   });
   await expect(rolledBack).rejects.toThrow('rolled back');
@@ -132,74 +132,77 @@ test('a webhook in a rolled-back transaction isn’t sent', async () => {
 
 test('after two days of 500 responses, a receiver gets each webhook with its ID, in order', async () => {
   const webhooks = await startWebhooks([receiver.url]);
-  receiver.answers(reply(500));
-  await queue(incident('cafe.rest'), incident('bar.rest'));
+  receiver.respondWith(respondWith(500));
+  await queueEvents(newIncident('cafe.rest'), newIncident('bar.rest'));
   await deliverDue(webhooks);
-  await queue(incident('cafe.rest', 'registrar'));
-  await runUntil(webhooks, 2 * DAY);
+  await queueEvents(newIncident('cafe.rest', 'registrar'));
+  await runUntil(webhooks, 2 * DAY_SECONDS);
   const attempts = receiver.received.length;
   expect(attempts).toBeGreaterThan(40);
   expect(attempts, 'attempts with backoff').toBeLessThan(140);
   expect(new Set(receiver.received.map(({ id }) => id)).size, 'IDs sent before the first success').toBe(2);
-  receiver.answers((response) => response.end());
+  receiver.respondWith((response) => response.end());
   receiver.received.length = 0;
-  await runUntil(webhooks, 2 * DAY + 3_600);
-  expect(typesAt(receiver).toSorted()).toEqual([
+  await runUntil(webhooks, 2 * DAY_SECONDS + 3_600);
+  expect(listTypes(receiver).toSorted()).toEqual([
     'incident.opened:ds',
     'incident.opened:ds',
     'incident.opened:registrar',
   ]);
-  const ofCafe = receiver.received.filter(
+  const cafeWebhooks = receiver.received.filter(
     ({ body }) => 'name' in body.data && body.data.name === 'cafe.rest',
   );
-  expect(ofCafe.map(({ body }) => body.data.code)).toEqual(['ds', 'registrar']);
-  expect(await countWaiting()).toBe(0);
+  expect(cafeWebhooks.map(({ body }) => body.data.code)).toEqual(['ds', 'registrar']);
+  expect(await countQueued()).toBe(0);
 });
 
 test('a webhook is dropped after three days of failures, and the next one is sent', async () => {
   const webhooks = await startWebhooks([receiver.url]);
-  receiver.answers(reply(500));
-  await queue(incident('cafe.rest'));
-  await runUntil(webhooks, 3 * DAY - 600);
-  expect(await countWaiting()).toBe(1);
-  await queue(incident('cafe.rest', 'registrar'));
-  await runUntil(webhooks, 3 * DAY + 3_600);
-  expect(typesAt(receiver).at(-1)).toBe('incident.opened:registrar');
-  expect(logged.join()).toContain('the webhook is dropped');
-  receiver.answers((response) => response.end());
-  await runUntil(webhooks, 3 * DAY + 7_200);
-  expect(await countWaiting()).toBe(0);
+  receiver.respondWith(respondWith(500));
+  await queueEvents(newIncident('cafe.rest'));
+  await runUntil(webhooks, 3 * DAY_SECONDS - 600);
+  expect(await countQueued()).toBe(1);
+  await queueEvents(newIncident('cafe.rest', 'registrar'));
+  await runUntil(webhooks, 3 * DAY_SECONDS + 3_600);
+  expect(listTypes(receiver).at(-1)).toBe('incident.opened:registrar');
+  expect(logLines.join()).toContain('webhook dropped after failing for three days');
+  receiver.respondWith((response) => response.end());
+  await runUntil(webhooks, 3 * DAY_SECONDS + 7_200);
+  expect(await countQueued()).toBe(0);
 });
 
 describe('a receiver that', () => {
   test.each<[string, Answer, string]>([
     ['hangs', () => undefined, 'timeout'],
     ['hangs up', (response) => void response.destroy(), 'connection'],
-    ['responds with 410', reply(410), 'http_410'],
+    ['responds with 410', respondWith(410), 'http_410'],
   ])('%s gets retries, without delaying other receivers', async (_name, answer, code) => {
-    const webhooks = await startWebhooks([receiver.url, other.url]);
-    receiver.answers(answer);
-    logged.length = 0;
-    await queue(incident('cafe.rest'));
+    const webhooks = await startWebhooks([receiver.url, otherReceiver.url]);
+    receiver.respondWith(answer);
+    logLines.length = 0;
+    await queueEvents(newIncident('cafe.rest'));
     await deliverDue(webhooks);
-    expect(other.received).toHaveLength(1);
-    expect(logged.join()).toContain(`"code":"${code}"`);
-    await queue(incident('cafe.rest', 'registrar'), incident('bar.rest'));
-    receiver.answers((response) => response.end());
+    expect(otherReceiver.received).toHaveLength(1);
+    expect(logLines.join()).toContain(`"code":"${code}"`);
+    await queueEvents(newIncident('cafe.rest', 'registrar'), newIncident('bar.rest'));
+    receiver.respondWith((response) => response.end());
     await deliverDue(webhooks);
-    expect(namesAt(receiver), 'names sent without waiting for the retry').toEqual(['cafe.rest', 'bar.rest']);
-    seconds += 5;
+    expect(listNames(receiver), 'names sent without waiting for the retry').toEqual([
+      'cafe.rest',
+      'bar.rest',
+    ]);
+    clockSeconds += 5;
     await deliverDue(webhooks);
-    expect(namesAt(receiver)).toEqual(['cafe.rest', 'bar.rest', 'cafe.rest', 'cafe.rest']);
+    expect(listNames(receiver)).toEqual(['cafe.rest', 'bar.rest', 'cafe.rest', 'cafe.rest']);
     expect(receiver.received[2]).toEqual(receiver.received[0]);
-    expect(typesAt(receiver).at(-1)).toBe('incident.opened:registrar');
+    expect(listTypes(receiver).at(-1)).toBe('incident.opened:registrar');
   });
 
   const sendHuge: Answer = (response) => {
-    let left = 1_600;
+    let chunksLeft = 1_600;
     const write = () => {
-      while (left > 0 && response.writable) {
-        left -= 1;
+      while (chunksLeft > 0 && response.writable) {
+        chunksLeft -= 1;
         if (response.write(Buffer.alloc(64 * 1024))) continue;
         response.once('drain', write);
         return;
@@ -220,28 +223,28 @@ describe('a receiver that', () => {
     ],
   ])('responds with 2xx and %s has accepted the webhook', async (_what, answer) => {
     const webhooks = await startWebhooks([receiver.url]);
-    receiver.answers(answer);
-    await queue(incident('cafe.rest'), incident('cafe.rest', 'registrar'));
+    receiver.respondWith(answer);
+    await queueEvents(newIncident('cafe.rest'), newIncident('cafe.rest', 'registrar'));
     await deliverDue(webhooks);
-    expect(typesAt(receiver)).toEqual(['incident.opened:ds', 'incident.opened:registrar']);
+    expect(listTypes(receiver)).toEqual(['incident.opened:ds', 'incident.opened:registrar']);
     await runUntil(webhooks, 3_600);
     expect(receiver.received).toHaveLength(2);
-    expect(await countWaiting()).toBe(0);
+    expect(await countQueued()).toBe(0);
   });
 
   test.each([301, 302, 307, 308])('redirects with %i isn’t followed', async (code) => {
     const webhooks = await startWebhooks([receiver.url]);
-    receiver.answers(reply(code, { location: other.url }));
-    await queue(incident('cafe.rest'));
+    receiver.respondWith(respondWith(code, { location: otherReceiver.url }));
+    await queueEvents(newIncident('cafe.rest'));
     await deliverDue(webhooks);
-    expect([receiver.received.length, other.received.length]).toEqual([1, 0]);
-    expect(await countWaiting()).toBe(1);
+    expect([receiver.received.length, otherReceiver.received.length]).toEqual([1, 0]);
+    expect(await countQueued()).toBe(1);
   });
 
   test('sends Retry-After gets nothing until then', async () => {
     const webhooks = await startWebhooks([receiver.url]);
-    receiver.answers(reply(429, { 'retry-after': '1800' }));
-    await queue(incident('cafe.rest'));
+    receiver.respondWith(respondWith(429, { 'retry-after': '1800' }));
+    await queueEvents(newIncident('cafe.rest'));
     await runUntil(webhooks, 1_795);
     expect(receiver.received).toHaveLength(1);
     await runUntil(webhooks, 1_800);
@@ -249,69 +252,74 @@ describe('a receiver that', () => {
   });
 });
 
-test('webhooks of a killed process are sent after its lease, of a stopping one immediately', async () => {
+test('webhooks are sent after the lease of a killed process, and immediately after a shutdown', async () => {
   const webhooks = await startWebhooks([receiver.url]);
-  await queue(incident('cafe.rest'));
-  const [claimed = ''] = (await webhooks.endpoints[0]?.claimDue(10)) ?? [];
+  await queueEvents(newIncident('cafe.rest'));
+  const [claimedId = ''] = (await webhooks.endpoints[0]?.claimDue(10)) ?? [];
   await deliverDue(webhooks);
   expect(receiver.received, 'received during the lease').toEqual([]);
   // As if the receiver accepted it, but the process died before recording that.
-  const first = await store().read(claimed);
+  const first = await store().loadDelivery(claimedId);
   await rig.ageLeases(60);
   await deliverDue(webhooks);
   expect(receiver.received.map(({ id }) => id)).toEqual([first?.webhookId]);
 
-  receiver.answers(() => shutdown.abort());
-  await queue(incident('bar.rest'));
+  receiver.respondWith(() => shutdown.abort());
+  await queueEvents(newIncident('bar.rest'));
   await deliverDue(webhooks);
-  receiver.answers((response) => response.end());
+  receiver.respondWith((response) => response.end());
   shutdown = new AbortController();
   await deliverDue(await startWebhooks([receiver.url]));
-  expect(namesAt(receiver)).toEqual(['cafe.rest', 'bar.rest', 'bar.rest']);
+  expect(listNames(receiver)).toEqual(['cafe.rest', 'bar.rest', 'bar.rest']);
 });
 
 test('40 webhooks queued during deliveries are all sent', async () => {
   const webhooks = await startWebhooks([receiver.url]);
   await Promise.all([
-    ...Array.from({ length: 40 }, async (_, n) => queue({ ...incident('cafe.rest'), at: at(-n) })),
+    ...Array.from({ length: 40 }, async (_, n) =>
+      queueEvents({ ...newIncident('cafe.rest'), at: secondsLater(-n) }),
+    ),
     ...Array.from({ length: 60 }, () => deliverDue(webhooks)),
   ]);
-  seconds = 1;
+  clockSeconds = 1;
   await rig.ageLeases(60);
   await deliverDue(webhooks);
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(40);
-  expect(await countWaiting()).toBe(0);
+  expect(await countQueued()).toBe(0);
 });
 
 test('a process with another address keeps the first address’s queue, as in a rolling restart', async () => {
   const first = await startWebhooks([receiver.url]);
-  await queue(incident('cafe.rest'));
-  seconds = 60;
-  const second = await startWebhooks([other.url]);
-  await queue(incident('bar.rest'));
+  await queueEvents(newIncident('cafe.rest'));
+  clockSeconds = 60;
+  const second = await startWebhooks([otherReceiver.url]);
+  await queueEvents(newIncident('bar.rest'));
   await Promise.all([deliverDue(first), deliverDue(second)]);
-  expect([namesAt(receiver).toSorted(), namesAt(other)]).toEqual([['bar.rest', 'cafe.rest'], ['bar.rest']]);
+  expect([listNames(receiver).toSorted(), listNames(otherReceiver)]).toEqual([
+    ['bar.rest', 'cafe.rest'],
+    ['bar.rest'],
+  ]);
 });
 
 test('an address is deleted with its queue after three days without a process that serves it', async () => {
   await startWebhooks([receiver.url]);
-  await queue(incident('cafe.rest'));
-  seconds = 3 * DAY;
-  await startWebhooks([other.url]);
-  expect(await countWaiting()).toBe(1);
-  seconds += 1;
-  await startWebhooks([other.url]);
-  expect(await countWaiting()).toBe(0);
+  await queueEvents(newIncident('cafe.rest'));
+  clockSeconds = 3 * DAY_SECONDS;
+  await startWebhooks([otherReceiver.url]);
+  expect(await countQueued()).toBe(1);
+  clockSeconds += 1;
+  await startWebhooks([otherReceiver.url]);
+  expect(await countQueued()).toBe(0);
 });
 
 test('only the host of an address is logged, and none of its query is stored', async () => {
   const webhooks = await startWebhooks([receiver.url]);
-  receiver.answers(reply(500));
-  logged.length = 0;
-  await queue(incident('cafe.rest'));
+  receiver.respondWith(respondWith(500));
+  logLines.length = 0;
+  await queueEvents(newIncident('cafe.rest'));
   await deliverDue(webhooks);
-  expect(logged.join()).toContain(new URL(receiver.url).host);
-  expect(logged.join()).not.toContain('canary');
+  expect(logLines.join()).toContain(new URL(receiver.url).host);
+  expect(logLines.join()).not.toContain('canary');
   for (const table of ['notifications', 'webhook_endpoints', 'webhook_deliveries'])
     expect(JSON.stringify(await rig.sql(`SELECT * FROM ${table}`))).not.toContain('canary');
 });
@@ -324,75 +332,79 @@ describe('an endpoint', () => {
 
   test('that fails is due to be reported after an hour, unless it succeeds by then', async () => {
     const webhooks = await startWebhooks([receiver.url]);
-    receiver.answers(reply(500));
-    await queue(incident('cafe.rest'));
+    receiver.respondWith(respondWith(500));
+    await queueEvents(newIncident('cafe.rest'));
     await deliverDue(webhooks);
-    expect(await loadReports()).toEqual([{ refused: 'http_500', due: at(3_600) }]);
+    expect(await loadReports()).toEqual([{ refused: 'http_500', due: secondsLater(3_600) }]);
     await runUntil(webhooks, 600);
-    expect(await loadReports()).toEqual([{ refused: 'http_500', due: at(3_600) }]);
-    receiver.answers((response) => response.end());
+    expect(await loadReports()).toEqual([{ refused: 'http_500', due: secondsLater(3_600) }]);
+    receiver.respondWith((response) => response.end());
     await runUntil(webhooks, 3_600);
     expect(await loadReports()).toEqual([]);
   });
 
   test('isn’t reported again until it has accepted a webhook', async () => {
     const webhooks = await startWebhooks([receiver.url]);
-    receiver.answers(reply(500));
-    await queue(incident('cafe.rest'));
+    receiver.respondWith(respondWith(500));
+    await queueEvents(newIncident('cafe.rest'));
     await runUntil(webhooks, 3_600);
     await rig.sql("UPDATE notifications SET due_at = NULL WHERE subject_kind = 'webhook_endpoint'");
-    receiver.answers(reply(503));
+    receiver.respondWith(respondWith(503));
     await runUntil(webhooks, 9_000);
     expect(await loadReports()).toEqual([{ refused: 'http_503', due: null }]);
   });
 
   test('that refuses a test is reported immediately', async () => {
     const webhooks = await startWebhooks([receiver.url]);
-    receiver.answers(reply(500));
-    await queue(incident('cafe.rest'));
+    receiver.respondWith(respondWith(500));
+    await queueEvents(newIncident('cafe.rest'));
     await deliverDue(webhooks);
-    seconds = 10;
-    await queue({ type: 'test', at: at(seconds), data: { code: 'asked' } });
+    clockSeconds = 10;
+    await queueEvents({ type: 'test', at: secondsLater(clockSeconds), data: { code: 'asked' } });
     await deliverDue(webhooks);
-    expect(await loadReports()).toEqual([{ refused: 'http_500', due: at(10) }]);
+    expect(await loadReports()).toEqual([{ refused: 'http_500', due: secondsLater(10) }]);
   });
 
   test('is tested once a month', async () => {
     const webhooks = await startWebhooks([receiver.url]);
-    await webhooks.testMonthly();
+    await webhooks.queueMonthlyTest();
     await deliverDue(webhooks);
     expect(receiver.received).toEqual([]);
     for (const days of [30, 30, 61]) {
-      seconds = days * DAY;
-      await Promise.all([webhooks.testMonthly(), webhooks.testMonthly()]);
+      clockSeconds = days * DAY_SECONDS;
+      await Promise.all([webhooks.queueMonthlyTest(), webhooks.queueMonthlyTest()]);
       await deliverDue(webhooks);
     }
-    expect(typesAt(receiver)).toEqual(['test:monthly', 'test:monthly']);
+    expect(listTypes(receiver)).toEqual(['test:monthly', 'test:monthly']);
   });
 
   test('gets one webhook per outage when Slack is unreachable for an hour', async () => {
     const webhooks = await startWebhooks([receiver.url]);
-    const since = at(0);
-    const tick = async (after: number, outage?: { since: Date; code: string }) => {
-      seconds = after;
+    const since = secondsLater(0);
+    const recordOutageAt = async (after: number, outage?: { since: Date; code: string }) => {
+      clockSeconds = after;
       await webhooks.recordSlackOutage(outage);
       await deliverDue(webhooks);
-      return typesAt(receiver);
+      return listTypes(receiver);
     };
-    expect(await tick(60, { since, code: 'unreachable' })).toEqual([]);
-    // Another process, which started later.
-    expect(await tick(3_599, { since: at(1_800), code: 'unreachable' })).toEqual([]);
-    const once = ['slack.unreachable:token_revoked'];
-    expect(await tick(3_600, { since: at(1_800), code: 'token_revoked' })).toEqual(once);
+    expect(await recordOutageAt(60, { since, code: 'unreachable' })).toEqual([]);
+    // Another process, which started during the outage.
+    expect(await recordOutageAt(3_599, { since: secondsLater(1_800), code: 'unreachable' })).toEqual([]);
+    const oneWebhook = ['slack.unreachable:token_revoked'];
+    expect(await recordOutageAt(3_600, { since: secondsLater(1_800), code: 'token_revoked' })).toEqual(
+      oneWebhook,
+    );
     expect(receiver.received[0]?.body.data).toMatchObject({ since: since.toISOString() });
-    expect(await tick(9_000, { since, code: 'unreachable' })).toEqual(once);
-    expect(await tick(9_060)).toEqual(once);
-    expect(await tick(9_120, { since: at(9_100), code: 'unreachable' })).toEqual(once);
-    expect(await tick(12_700, { since: at(9_100), code: 'unreachable' })).toHaveLength(2);
+    expect(await recordOutageAt(9_000, { since, code: 'unreachable' })).toEqual(oneWebhook);
+    expect(await recordOutageAt(9_060)).toEqual(oneWebhook);
+    expect(await recordOutageAt(9_120, { since: secondsLater(9_100), code: 'unreachable' })).toEqual(
+      oneWebhook,
+    );
+    expect(await recordOutageAt(12_700, { since: secondsLater(9_100), code: 'unreachable' })).toHaveLength(2);
   });
 });
 
-describe('an order with an unknown outcome', () => {
+describe('a webhook about an unknown outcome', () => {
   const createUnknown = async (order: ReturnType<typeof newOrder>) => {
     await startExecution(rig, order);
     await rig.apply(
@@ -403,20 +415,20 @@ describe('an order with an unknown outcome', () => {
         outcome: 'UNKNOWN',
         result: { summary: { code: 'no_answer' } },
       },
-      at(4),
+      secondsLater(4),
     );
   };
 
-  test('is sent once, when its outcome becomes unknown', async () => {
+  test('is sent once, when the outcome becomes unknown', async () => {
     const webhooks = await startWebhooks([receiver.url]);
     const order = newOrder({ reason: 'canary' }, ['cafe.rest']);
     await createUnknown(order);
-    seconds = 10;
+    clockSeconds = 10;
     await deliverDue(webhooks);
     expect(receiver.received.map(({ body }) => body)).toEqual([
       {
         type: 'order.unknown',
-        timestamp: at(4).toISOString(),
+        timestamp: secondsLater(4).toISOString(),
         data: {
           order_id: order.id,
           code: 'unknown',
@@ -429,16 +441,16 @@ describe('an order with an unknown outcome', () => {
     await rig.apply(
       order.id,
       { type: 'resolved', by: 'U0BOB', outcome: 'FAILED', reason: undefined },
-      at(11),
+      secondsLater(11),
     );
     await deliverDue(webhooks);
     expect(receiver.received).toHaveLength(1);
   });
 
-  test('has no names if it is private', async () => {
+  test('has no names if its order is private', async () => {
     const webhooks = await startWebhooks([receiver.url]);
     await createUnknown(newOrder({ isPrivate: true }, ['secret.rest']));
-    seconds = 10;
+    clockSeconds = 10;
     await deliverDue(webhooks);
     expect(receiver.received).toHaveLength(1);
     expect(JSON.stringify(receiver.received)).not.toContain('secret.rest');
@@ -447,9 +459,9 @@ describe('an order with an unknown outcome', () => {
 
 test('a webhook isn’t in Slack’s outbox', async () => {
   await startWebhooks([receiver.url]);
-  await queue(incident('cafe.rest'));
-  seconds = 10;
+  await queueEvents(newIncident('cafe.rest'));
+  clockSeconds = 10;
   const notifications = createNotificationStore(rig.database, '');
-  const due = await notifications.claimDue(at(DAY), 1_000, 1_000);
+  const due = await notifications.claimDueSubjects(secondsLater(DAY_SECONDS), 1_000, 1_000);
   expect(due.filter(({ kind }) => !['order'].includes(kind))).toEqual([]);
 });

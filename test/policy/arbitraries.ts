@@ -26,31 +26,31 @@ const NAMES = [...HOSTS, 'info@cafe.rest'] as const;
 const TAGS = ['brand', 'guarded'] as const;
 const PATTERNS = ['*', '*.rest', '*.cafe.rest', 'cafe.rest', 'shop.example', 'tag:brand', 'tag:guarded'];
 
-const list = <T>(values: readonly T[], minLength = 0, maxLength = 3) =>
+const listOf = <T>(values: readonly T[], minLength = 0, maxLength = 3) =>
   fc.uniqueArray(fc.constantFrom(...values), { minLength, maxLength });
-const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 });
 
-export const people = list(PEOPLE);
-export const ids = (minLength = 0) => list([...PEOPLE, ...GROUPS], minLength);
-const minutes = fc.constantFrom(1, 5, 60, 1_440).map((count) => count * 60_000);
+export const people = listOf(PEOPLE);
+export const approverIds = (minLength = 0) => listOf([...PEOPLE, ...GROUPS], minLength);
+const intervalMs = fc.constantFrom(1, 5, 60, 1_440).map((count) => count * 60_000);
 const amount: fc.Arbitrary<Amount> = fc.record({
   currency: fc.constantFrom('EUR', 'EUR', 'EUR', 'JPY'),
   minor: fc.constantFrom(0, 1, 1_200, 10_000, 999_999),
 });
 
-const approval = fc.record({
+const approvalDecision = fc.record({
   decision: fc.constant('approve' as const),
-  approvers: ids(1),
+  approvers: approverIds(1),
   silent: fc.constant([]),
   needed: fc.integer({ min: 1, max: 3 }),
-  ttlMs: maybe(minutes.map((ms) => ms + 86_400_000)),
-  remindAfterMs: maybe(minutes),
-  escalateAfterMs: maybe(minutes),
-  escalateTo: ids(),
+  ttlMs: optional(intervalMs.map((ms) => ms + 86_400_000)),
+  remindAfterMs: optional(intervalMs),
+  escalateAfterMs: optional(intervalMs),
+  escalateTo: approverIds(),
   breakGlass: fc.boolean(),
   signed: fc.constant(false),
 });
-const noApproval = fc.record({
+const otherDecision = fc.record({
   decision: fc.constantFrom('free' as const, 'refuse' as const),
   approvers: fc.constant([]),
   silent: fc.constant([]),
@@ -64,14 +64,14 @@ const noApproval = fc.record({
 });
 
 const conditions = fc.record({
-  tasks: list([...VOCABULARY.tasks, 'charge', 'risk', 'all'], 1),
-  names: list(PATTERNS, 1),
-  by: fc.oneof(fc.constant([]), ids()),
-  over: maybe(amount),
+  tasks: listOf([...VOCABULARY.tasks, 'charge', 'risk', 'all'], 1),
+  names: listOf(PATTERNS, 1),
+  by: fc.oneof(fc.constant([]), approverIds()),
+  over: optional(amount),
 });
 
 export const rules: fc.Arbitrary<readonly PolicyRule[]> = fc
-  .array(fc.tuple(conditions, fc.oneof(approval, noApproval)), { maxLength: 7 })
+  .array(fc.tuple(conditions, fc.oneof(approvalDecision, otherDecision)), { maxLength: 7 })
   .map((parts) =>
     parts.map(([condition, decision], index) => ({ name: `rule ${index}`, ...condition, ...decision })),
   );
@@ -79,21 +79,21 @@ export const rules: fc.Arbitrary<readonly PolicyRule[]> = fc
 export const policy: fc.Arbitrary<Policy> = fc.record({ version: fc.nat({ max: 9 }), rules });
 
 export const settings: fc.Arbitrary<PolicySettings> = fc.record({
-  approvalTasks: list(VOCABULARY.tasks, 0, 6),
-  approvers: ids(1),
-  silentApprovers: ids(),
+  approvalTasks: listOf(VOCABULARY.tasks, 0, 6),
+  approvers: approverIds(1),
+  silentApprovers: approverIds(),
   approvalsRequired: fc.integer({ min: 1, max: 3 }),
-  ttlMs: minutes.map((ms) => ms + 86_400_000),
-  remindAfterMs: minutes,
-  escalateAfterMs: minutes,
-  escalateTo: ids(),
+  ttlMs: intervalMs.map((ms) => ms + 86_400_000),
+  remindAfterMs: intervalMs,
+  escalateAfterMs: intervalMs,
+  escalateTo: approverIds(),
   signed: fc.constant(false),
 });
 
 const taskName = fc.constantFrom(...VOCABULARY.tasks);
 
-/** Maps each key to a value; some keys are missing. */
-function known<Key, Value>(keys: readonly Key[], value: fc.Arbitrary<Value>) {
+/** Maps keys to random values. Some keys are missing. */
+function partialMap<Key, Value>(keys: readonly Key[], value: fc.Arbitrary<Value>) {
   return fc
     .tuple(...keys.map((key) => fc.tuple(fc.constant(key), fc.option(value, { nil: undefined, freq: 3 }))))
     .map(
@@ -102,30 +102,30 @@ function known<Key, Value>(keys: readonly Key[], value: fc.Arbitrary<Value>) {
     );
 }
 
-export const groups = known(
+export const groups = partialMap(
   GROUPS,
   people.map((members): ReadonlySet<string> => new Set(members)),
 );
 
-/** An order with its facts. Any fact may be missing. */
-export const situation: fc.Arbitrary<{ readonly order: PolicyOrder; readonly facts: PolicyFacts }> = fc
+/** A random order with its facts. Any fact may be missing. */
+export const orderWithFacts: fc.Arbitrary<{ readonly order: PolicyOrder; readonly facts: PolicyFacts }> = fc
   .record({
     task: taskName,
-    names: list(NAMES, 0, 3),
+    names: listOf(NAMES, 0, 3),
     requester: fc.constantFrom(...PEOPLE),
     usesTeamAccount: fc.boolean(),
-    tags: known(HOSTS, list(TAGS)),
+    tags: partialMap(HOSTS, listOf(TAGS)),
     groups,
-    prices: known(NAMES, amount),
+    prices: partialMap(NAMES, amount),
   })
-  .map(({ tags, groups: members, prices, ...order }) => {
+  .map(({ tags, groups: groupMembers, prices, ...order }) => {
     const task = TASK_FACTS[order.task] ?? { effect: 'write', risk: 'none', nameKind: 'host' };
-    return { order, facts: { task, tags, groups: members, prices } };
+    return { order, facts: { task, tags, groupMembers, prices } };
   });
 
 /** Fills in missing group and tag facts in every possible way. A missing price is above any amount. */
 export function expandFacts({ order, facts }: { order: PolicyOrder; facts: PolicyFacts }): PolicyFacts[] {
-  let found: PolicyFacts[] = [
+  let variants: PolicyFacts[] = [
     {
       ...facts,
       prices: new Map(
@@ -134,22 +134,22 @@ export function expandFacts({ order, facts }: { order: PolicyOrder; facts: Polic
     },
   ];
   for (const group of GROUPS) {
-    if (facts.groups.has(group)) continue;
-    found = found.flatMap((world) =>
+    if (facts.groupMembers.has(group)) continue;
+    variants = variants.flatMap((variant) =>
       [new Set<string>(), new Set([order.requester])].map((members) => ({
-        ...world,
-        groups: new Map([...world.groups, [group, members]]),
+        ...variant,
+        groupMembers: new Map([...variant.groupMembers, [group, members]]),
       })),
     );
   }
   for (const host of HOSTS) {
     if (facts.tags.has(host) || !order.names.some((name) => name.endsWith(host))) continue;
-    found = found.flatMap((world) =>
+    variants = variants.flatMap((world) =>
       [[], ['brand'], ['guarded'], ['brand', 'guarded']].map((tags) => ({
         ...world,
         tags: new Map([...world.tags, [host, tags]]),
       })),
     );
   }
-  return found;
+  return variants;
 }

@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest';
 import {
   evaluatePolicy,
   formatRequirementKey,
-  mergeStricter,
   type PolicyFacts,
   type PolicyOrder,
   type PolicySettings,
   type Requirements,
+  requireBoth,
 } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
 import fc, { runs } from '../support/properties.ts';
-import { expandFacts, policy, settings, situation } from './arbitraries.ts';
-import { rule } from './sample.ts';
+import { expandFacts, orderWithFacts, policy, settings } from './arbitraries.ts';
+import { newPolicyRule } from './sample.ts';
 
 const HOUR = 3_600_000;
 
@@ -34,7 +34,7 @@ const FACTS: PolicyFacts = {
     ['www.cafe.rest', []],
     ['bar.rest', []],
   ]),
-  groups: new Map([['S0MARKETING', new Set(['U0ANNA'])]]),
+  groupMembers: new Map([['S0MARKETING', new Set(['U0ANNA'])]]),
   prices: new Map([
     ['cafe.rest', { currency: 'EUR', minor: 1_200 }],
     ['bar.rest', { currency: 'EUR', minor: 1_200 }],
@@ -60,7 +60,7 @@ const getKeys = ({ list }: Requirements) => list.map(formatRequirementKey);
 
 describe('without rules', () => {
   test('a task of the approval setting needs the approvers of the settings', () => {
-    const { requirements, names } = run([]);
+    const { requirements, nameEvaluations } = run([]);
     expect(requirements).toEqual({
       outcome: 'approve',
       list: [
@@ -81,17 +81,17 @@ describe('without rules', () => {
       escalateToAdmins: true,
       breakGlass: false,
     });
-    expect(names[0]?.decidedBy).toEqual([{ rule: { kind: 'approval_tasks' }, unknowns: [] }]);
+    expect(nameEvaluations[0]?.decidingRules).toEqual([{ rule: { kind: 'approval_tasks' }, unknowns: [] }]);
   });
 
   test('everything else is free', () => {
-    const { requirements, names } = run([], { task: 'redirect' });
+    const { requirements, nameEvaluations } = run([], { task: 'redirect' });
     expect(requirements.outcome).toBe('free');
-    expect(names[0]?.decidedBy).toEqual([{ rule: { kind: 'rest' }, unknowns: [] }]);
+    expect(nameEvaluations[0]?.decidingRules).toEqual([{ rule: { kind: 'rest' }, unknowns: [] }]);
   });
 
   test('an order with the team’s account needs approval', () => {
-    const { requirements } = run([rule({ decision: 'free' })], { usesTeamAccount: true });
+    const { requirements } = run([newPolicyRule({ decision: 'free' })], { usesTeamAccount: true });
     expect(requirements.list).toMatchObject([{ rule: { kind: 'team_account' }, approvers: ['U0BOSS'] }]);
   });
 
@@ -103,7 +103,7 @@ describe('without rules', () => {
 test('a rule’s escalation and times override the settings', () => {
   const options = { ...SETTINGS, escalateTo: ['U0CEO'] };
   const evaluateWith = (fields: Partial<PolicyRule>) =>
-    evaluatePolicy({ version: 3, rules: [rule(fields)] }, options, ORDER, FACTS).requirements;
+    evaluatePolicy({ version: 3, rules: [newPolicyRule(fields)] }, options, ORDER, FACTS).requirements;
   const { ttlMs, remindAfterMs, escalateAfterMs, escalateTo } = options;
   const general = { ttlMs, remindAfterMs, escalateAfterMs, escalateTo, escalateToAdmins: false };
   expect(evaluateWith({})).toMatchObject({ ...general, breakGlass: false });
@@ -116,22 +116,22 @@ test('a rule’s escalation and times override the settings', () => {
 
 describe('the first matching rule decides', () => {
   test('and the rules before it list why they were skipped', () => {
-    const { names } = run([
-      rule({ name: 'other task', tasks: ['transfer', 'risk'] }),
-      rule({ name: 'other people', by: ['U0BOB', 'S0MARKETING'], names: ['bar.rest'] }),
-      rule({ name: 'others ask', by: ['U0BOB'] }),
-      rule({ name: 'cheap', over: { currency: 'EUR', minor: 1_200 } }),
-      rule({ name: 'it', tasks: ['charge'], names: ['tag:brand'], decision: 'free' }),
-      rule({ name: 'too late' }),
+    const { nameEvaluations } = run([
+      newPolicyRule({ name: 'other task', tasks: ['transfer', 'risk'] }),
+      newPolicyRule({ name: 'other people', by: ['U0BOB', 'S0MARKETING'], names: ['bar.rest'] }),
+      newPolicyRule({ name: 'others ask', by: ['U0BOB'] }),
+      newPolicyRule({ name: 'cheap', over: { currency: 'EUR', minor: 1_200 } }),
+      newPolicyRule({ name: 'it', tasks: ['charge'], names: ['tag:brand'], decision: 'free' }),
+      newPolicyRule({ name: 'too late' }),
     ]);
-    expect(names).toHaveLength(1);
-    expect(names[0]?.skipped.map(({ rule: each, reason }) => [each, reason])).toMatchObject([
+    expect(nameEvaluations).toHaveLength(1);
+    expect(nameEvaluations[0]?.skippedRules.map(({ rule: each, reason }) => [each, reason])).toMatchObject([
       [{ name: 'other task', index: 0, version: 3 }, 'tasks'],
       [{ name: 'other people' }, 'names'],
       [{ name: 'others ask' }, 'by'],
       [{ name: 'cheap' }, 'over'],
     ]);
-    expect(names[0]?.decidedBy).toMatchObject([
+    expect(nameEvaluations[0]?.decidingRules).toMatchObject([
       { rule: { kind: 'rule', name: 'it', index: 4 }, unknowns: [] },
     ]);
   });
@@ -160,19 +160,21 @@ describe('the first matching rule decides', () => {
     ['tag:brand', 'cafe.rest/menu', true],
     ['tag:brand', 'info@cafe.rest', true],
   ])('pattern %s matches %s: %s', (pattern, name, fits) => {
-    const { requirements } = run([rule({ names: [pattern], decision: 'refuse' })], { names: [name] });
+    const { requirements } = run([newPolicyRule({ names: [pattern], decision: 'refuse' })], {
+      names: [name],
+    });
     expect(requirements.outcome === 'refuse').toBe(fits);
   });
 
   test('and its amount is compared with the cost of the whole order', () => {
-    const rules = [rule({ over: { currency: 'EUR', minor: 2_399 }, decision: 'refuse' })];
+    const rules = [newPolicyRule({ over: { currency: 'EUR', minor: 2_399 }, decision: 'refuse' })];
     expect(run(rules).requirements.outcome).toBe('approve');
     expect(run(rules, { names: ['cafe.rest', 'bar.rest'] }).requirements.outcome).toBe('refuse');
   });
 });
 
 describe('an order of several names', () => {
-  const brand = rule({
+  const brand = newPolicyRule({
     name: 'brand',
     names: ['tag:brand'],
     approvers: ['S0LEGAL'],
@@ -198,7 +200,7 @@ describe('an order of several names', () => {
   });
 
   test('is refused if one of the names is', () => {
-    const { requirements } = run([rule({ names: ['bar.rest'], decision: 'refuse' })], {
+    const { requirements } = run([newPolicyRule({ names: ['bar.rest'], decision: 'refuse' })], {
       names: ['cafe.rest', 'bar.rest'],
     });
     expect(requirements).toMatchObject({
@@ -216,30 +218,34 @@ describe('an order of several names', () => {
 });
 
 describe('unknown facts count against the order', () => {
-  const nobody = { groups: new Map<string, ReadonlySet<string>>() };
+  const nobody = { groupMembers: new Map<string, ReadonlySet<string>>() };
   const group = { kind: 'group', group: 'S0MARKETING' };
 
   test('a free rule doesn’t match', () => {
-    const { requirements, names, unknowns } = run(
-      [rule({ by: ['S0MARKETING'], decision: 'free' })],
+    const { requirements, nameEvaluations, unknowns } = run(
+      [newPolicyRule({ by: ['S0MARKETING'], decision: 'free' })],
       {},
       nobody,
     );
     expect(requirements.outcome).toBe('approve');
-    expect(names[0]?.skipped).toMatchObject([{ reason: 'unknown', unknowns: [group] }]);
+    expect(nameEvaluations[0]?.skippedRules).toMatchObject([{ reason: 'unknown', unknowns: [group] }]);
     expect(unknowns).toEqual([group]);
   });
 
   test('a refusing rule matches', () => {
-    const { requirements, unknowns } = run([rule({ by: ['S0MARKETING'], decision: 'refuse' })], {}, nobody);
+    const { requirements, unknowns } = run(
+      [newPolicyRule({ by: ['S0MARKETING'], decision: 'refuse' })],
+      {},
+      nobody,
+    );
     expect(requirements.outcome).toBe('refuse');
     expect(unknowns).toEqual([group]);
   });
 
   test('an approve rule matches, and the next matching rule is required too', () => {
-    const { requirements, names } = run([rule({ by: ['S0MARKETING'] })], {}, nobody);
+    const { requirements, nameEvaluations } = run([newPolicyRule({ by: ['S0MARKETING'] })], {}, nobody);
     expect(requirements.list.map(({ approvers }) => approvers)).toEqual([['U0CFO'], ['U0BOSS']]);
-    expect(names[0]?.decidedBy).toMatchObject([
+    expect(nameEvaluations[0]?.decidingRules).toMatchObject([
       { rule: { kind: 'rule' }, unknowns: [group] },
       { rule: { kind: 'approval_tasks' }, unknowns: [] },
     ]);
@@ -247,7 +253,7 @@ describe('unknown facts count against the order', () => {
 
   test('a requester listed by ID is known', () => {
     const { requirements, unknowns } = run(
-      [rule({ by: ['S0MARKETING', 'U0ANNA'], decision: 'free' })],
+      [newPolicyRule({ by: ['S0MARKETING', 'U0ANNA'], decision: 'free' })],
       {},
       nobody,
     );
@@ -257,22 +263,22 @@ describe('unknown facts count against the order', () => {
 
   test('an unknown price is above any amount', () => {
     const over = { currency: 'EUR', minor: 1_000_000 };
-    const { requirements, unknowns } = run([rule({ over })], {}, { prices: new Map() });
+    const { requirements, unknowns } = run([newPolicyRule({ over })], {}, { prices: new Map() });
     expect(requirements.list.map(({ approvers }) => approvers)).toEqual([['U0CFO']]);
     expect(unknowns).toEqual([{ kind: 'price', name: 'cafe.rest' }]);
-    expect(run([rule({ over, decision: 'free' })], {}, { prices: new Map() }).requirements.outcome).toBe(
-      'approve',
-    );
+    expect(
+      run([newPolicyRule({ over, decision: 'free' })], {}, { prices: new Map() }).requirements.outcome,
+    ).toBe('approve');
   });
 
   test('amounts of two currencies are not compared', () => {
-    const { unknowns } = run([rule({ over: { currency: 'JPY', minor: 1 } })]);
+    const { unknowns } = run([newPolicyRule({ over: { currency: 'JPY', minor: 1 } })]);
     expect(unknowns).toEqual([{ kind: 'price', name: 'cafe.rest' }]);
   });
 
   test('an unknown price doesn’t matter if known prices already exceed the amount', () => {
     const { unknowns, requirements } = run(
-      [rule({ over: { currency: 'EUR', minor: 1_000 }, decision: 'free' })],
+      [newPolicyRule({ over: { currency: 'EUR', minor: 1_000 }, decision: 'free' })],
       {
         names: ['cafe.rest', 'new.rest'],
       },
@@ -282,7 +288,9 @@ describe('unknown facts count against the order', () => {
   });
 
   test('unknown tags match, and the next matching rule is required too', () => {
-    const { unknowns, requirements } = run([rule({ names: ['tag:brand'] })], { names: ['new.rest'] });
+    const { unknowns, requirements } = run([newPolicyRule({ names: ['tag:brand'] })], {
+      names: ['new.rest'],
+    });
     expect(unknowns).toEqual([{ kind: 'tags', name: 'new.rest' }]);
     expect(requirements.list).toHaveLength(2);
   });
@@ -355,7 +363,7 @@ function evaluateNaively(
         : anyOf(
             first.by.map((id): Truth => {
               if (id.startsWith('U')) return truth(id === order.requester);
-              const members = facts.groups.get(id);
+              const members = facts.groupMembers.get(id);
               return members === undefined ? 'unknown' : truth([...members].includes(order.requester));
             }),
           );
@@ -390,7 +398,7 @@ function evaluateNaively(
 describe('with random policies and orders', () => {
   test('the result matches a naive evaluator', () => {
     fc.assert(
-      fc.property(policy, settings, situation, (drawn, options, { order, facts }) => {
+      fc.property(policy, settings, orderWithFacts, (drawn, options, { order, facts }) => {
         const rules = {
           ...drawn,
           rules: drawn.rules.map((each, n) =>
@@ -408,7 +416,7 @@ describe('with random policies and orders', () => {
 
   test('an unknown fact never reduces the requirements', () => {
     fc.assert(
-      fc.property(policy, settings, situation, (drawn, options, { order, facts }) => {
+      fc.property(policy, settings, orderWithFacts, (drawn, options, { order, facts }) => {
         const rules = {
           ...drawn,
           rules: drawn.rules.map((each, n) =>
@@ -432,7 +440,7 @@ describe('with random policies and orders', () => {
       fc.property(
         policy,
         settings,
-        situation,
+        orderWithFacts,
         fc.constantFrom('a.rest', 'b.example'),
         (rules, options, { order, facts }, name) => {
           // No amounts, because they add up: another name can make another rule decide.
@@ -459,12 +467,12 @@ describe('with random policies and orders', () => {
       fc.property(
         policy,
         settings,
-        situation,
+        orderWithFacts,
         fc.nat(),
         fc.nat(),
         (rules, options, { order, facts }, at, of) => {
           const place = at % (rules.rules.length + 1);
-          const like = rules.rules[of % Math.max(1, rules.rules.length)] ?? rule({});
+          const like = rules.rules[of % Math.max(1, rules.rules.length)] ?? newPolicyRule({});
           const refusing = { ...like, name: 'no', decision: 'refuse' as const };
           const changed = { ...rules, rules: rules.rules.toSpliced(place, 0, refusing) };
           const before = evaluatePolicy(rules, options, order, facts).requirements;
@@ -482,12 +490,14 @@ describe('with random policies and orders', () => {
 
   test('every name is decided, and its rules are listed in order', () => {
     fc.assert(
-      fc.property(policy, settings, situation, (rules, options, { order, facts }) => {
-        const { names, requirements } = evaluatePolicy(rules, options, order, facts);
-        expect(names.map(({ name }) => name)).toEqual(order.names.length === 0 ? [''] : order.names);
-        for (const { decidedBy, skipped } of names) {
-          expect(decidedBy.length).toBeGreaterThan(0);
-          const indexes = [...decidedBy, ...skipped]
+      fc.property(policy, settings, orderWithFacts, (rules, options, { order, facts }) => {
+        const { nameEvaluations, requirements } = evaluatePolicy(rules, options, order, facts);
+        expect(nameEvaluations.map(({ name }) => name)).toEqual(
+          order.names.length === 0 ? [''] : order.names,
+        );
+        for (const { decidingRules, skippedRules } of nameEvaluations) {
+          expect(decidingRules.length).toBeGreaterThan(0);
+          const indexes = [...decidingRules, ...skippedRules]
             .flatMap(({ rule: each }) => (each.kind === 'rule' ? [each.index] : []))
             .sort((a, b) => a - b);
           expect(indexes).toEqual(indexes.map((_, index) => index));
@@ -500,7 +510,7 @@ describe('with random policies and orders', () => {
 
   test('the result depends only on the input, which stays unchanged', () => {
     fc.assert(
-      fc.property(policy, settings, situation, policy, (rules, options, { order, facts }, other) => {
+      fc.property(policy, settings, orderWithFacts, policy, (rules, options, { order, facts }, other) => {
         const input = structuredClone({ rules, options, order, facts });
         const first = evaluatePolicy(rules, options, order, facts);
         evaluatePolicy(other, options, order, facts);
@@ -533,7 +543,7 @@ describe('with random policies and orders', () => {
       fc.property(
         policy,
         settings,
-        situation,
+        orderWithFacts,
         fc.array(odd),
         oddAmount,
         (rules, options, { order, facts }, texts, price) => {
@@ -564,7 +574,7 @@ describe('with random policies and orders', () => {
 
 describe('merging two requirements', () => {
   const two = fc
-    .tuple(policy, policy, settings, situation)
+    .tuple(policy, policy, settings, orderWithFacts)
     .map(
       ([a, b, options, { order, facts }]) =>
         [
@@ -576,7 +586,7 @@ describe('merging two requirements', () => {
   test('keeps the stricter part of each', () => {
     fc.assert(
       fc.property(two, ([a, b]) => {
-        const both = mergeStricter(a, b);
+        const both = requireBoth(a, b);
         expect(both.outcome === 'refuse').toBe(a.outcome === 'refuse' || b.outcome === 'refuse');
         expect(both.outcome === 'free').toBe(a.outcome === 'free' && b.outcome === 'free');
         if (both.outcome === 'refuse') return;
@@ -605,7 +615,7 @@ describe('merging two requirements', () => {
   test('that are equal changes nothing', () => {
     fc.assert(
       fc.property(two, ([a]) => {
-        const both = mergeStricter(a, a);
+        const both = requireBoth(a, a);
         expect(new Set(getKeys(both))).toEqual(new Set(getKeys(a)));
         expect(both).toMatchObject({ outcome: a.outcome, ttlMs: a.ttlMs, breakGlass: a.breakGlass });
       }),

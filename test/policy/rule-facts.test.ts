@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { evaluatePolicy, type PolicyFacts, type PolicySettings } from '../../src/policy/evaluate.ts';
 import type { PolicyRule } from '../../src/policy/policy.ts';
 import { type FactSources, loadRuleFacts, type PolicyQuery } from '../../src/policy/rule-facts.ts';
-import { rule } from './sample.ts';
+import { newPolicyRule } from './sample.ts';
 
 const ORDER: PolicyQuery = {
   task: 'renew',
@@ -10,7 +10,7 @@ const ORDER: PolicyQuery = {
   requester: 'U0ANNA',
   usesTeamAccount: false,
   input: { period: 1 },
-  facts: { effect: 'charge', risk: 'none', nameKind: 'host' },
+  taskFacts: { effect: 'charge', risk: 'none', nameKind: 'host' },
   isFree: () => false,
 };
 const SETTINGS: PolicySettings = {
@@ -56,20 +56,20 @@ const loadFacts = (from: FactSources, rules: readonly PolicyRule[], order = ORDE
 
 test('loads only the facts that rules use, and each group once', async () => {
   const { from, calls } = recordSources();
-  await loadFacts(from, [rule({ approvers: ['S0LEGAL'], escalateTo: ['S0BOARD'] })]);
+  await loadFacts(from, [newPolicyRule({ approvers: ['S0LEGAL'], escalateTo: ['S0BOARD'] })]);
   expect(calls).toEqual([]);
   await loadFacts(from, [
-    rule({ by: ['S0SALES', 'U0BOB'], names: ['tag:brand'] }),
-    rule({ by: ['S0SALES'], over: EUR(1) }),
+    newPolicyRule({ by: ['S0SALES', 'U0BOB'], names: ['tag:brand'] }),
+    newPolicyRule({ by: ['S0SALES'], over: EUR(1) }),
   ]);
   expect(calls.sort()).toEqual(['S0SALES', 'prices', 'tags']);
 });
 
 test('omits unknown facts, which count against the order', async () => {
   const { from } = recordSources({ listGroupMembers: async () => undefined });
-  const rules = [rule({ by: ['S0SALES'], names: ['tag:brand'], over: EUR(1_000_000) })];
+  const rules = [newPolicyRule({ by: ['S0SALES'], names: ['tag:brand'], over: EUR(1_000_000) })];
   const facts = await loadFacts(from, rules);
-  expect(facts.groups.size).toBe(0);
+  expect(facts.groupMembers.size).toBe(0);
   expect(facts.tags.size).toBe(0);
   expect([...facts.prices]).toEqual([['cafe.rest', EUR(1_200)]]);
   const { requirements, unknowns } = evaluatePolicy({ version: 1, rules }, SETTINGS, ORDER, facts);
@@ -84,9 +84,9 @@ test('loads the tags of a redirect’s host and its parents, but none for an ID'
     return new Map(hosts.map((host) => [host, host === 'brand.rest' ? ['brand'] : []]));
   };
   const { from } = recordSources({ loadTags });
-  const rules = [rule({ names: ['tag:brand', 'brand.rest'], decision: 'refuse' })];
+  const rules = [newPolicyRule({ names: ['tag:brand', 'brand.rest'], decision: 'refuse' })];
   const evaluateOutcome = async (name: string, nameKind: 'host' | 'id') => {
-    const order = { ...ORDER, names: [name], facts: { ...ORDER.facts, nameKind } };
+    const order = { ...ORDER, names: [name], taskFacts: { ...ORDER.taskFacts, nameKind } };
     const facts = await loadFacts(from, rules, order);
     return evaluatePolicy({ version: 1, rules }, SETTINGS, order, facts).requirements.outcome;
   };
@@ -98,7 +98,7 @@ test('loads the tags of a redirect’s host and its parents, but none for an ID'
 
 test('prices free tasks at zero, so they exceed no amount', async () => {
   const { from } = recordSources({ loadPrices: async () => new Map() });
-  const rules = [rule({ over: EUR(0) })];
+  const rules = [newPolicyRule({ over: EUR(0) })];
   const free = { ...ORDER, isFree: () => true };
   const facts = await loadFacts(from, rules, free);
   expect([...facts.prices.values()]).toEqual([EUR(0), EUR(0)]);

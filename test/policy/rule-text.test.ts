@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseRules, type SerializedRule, serializeRule } from '../../src/policy/rule-text.ts';
-import { policyIssueSentence } from '../../src/slack/policy/policy-issue.view.ts';
+import { locatedPolicyIssueText } from '../../src/slack/policy/policy-issue.view.ts';
 import fc, { runs } from '../support/properties.ts';
 import { rules, VOCABULARY } from './arbitraries.ts';
 
@@ -97,7 +97,7 @@ test.each<[field: string, value: unknown, code: string, sentence: string]>([
     code === 'not_for_this_decision' ? 'approvers' : field,
     code,
   ]);
-  expect(issues.map(policyIssueSentence).join('\n')).toContain(sentence);
+  expect(issues.map(locatedPolicyIssueText).join('\n')).toContain(sentence);
 });
 
 test.each([
@@ -182,7 +182,7 @@ describe('with random rules', () => {
         (input) => {
           const read = parseRules(input, VOCABULARY);
           for (const issue of read.ok ? [] : read.issues) {
-            const sentence = policyIssueSentence(issue);
+            const sentence = locatedPolicyIssueText(issue);
             expect(sentence).not.toMatch(/undefined|\[object|: \.$/);
           }
         },

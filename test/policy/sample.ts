@@ -1,7 +1,7 @@
 import type { PolicyRule } from '../../src/policy/policy.ts';
 
 /** A rule that requires approval by `U0CFO` for every order, unless a test overrides fields. */
-export function rule(fields: Partial<PolicyRule> = {}): PolicyRule {
+export function newPolicyRule(fields: Partial<PolicyRule> = {}): PolicyRule {
   return {
     name: 'a rule',
     tasks: ['all'],

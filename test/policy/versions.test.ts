@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ORDER_TASK_NAMES } from '../../src/orders/order.ts';
-import { findTask, ORDER_TASKS } from '../../src/orders/tasks.ts';
+import { getOrderTask, ORDER_TASKS } from '../../src/orders/tasks.ts';
 import { diffPolicies } from '../../src/policy/diff.ts';
 import { evaluatePolicy, type PolicySettings } from '../../src/policy/evaluate.ts';
 import type { Policy, PolicyRule } from '../../src/policy/policy.ts';
@@ -10,12 +10,12 @@ import { parseRules } from '../../src/policy/rule-text.ts';
 import {
   fillStartingPoint,
   getStartingPoint,
-  STARTING_POINTS,
+  STARTING_POINT_NAMES,
   type StartingPoint,
 } from '../../src/policy/starting-points.ts';
 import fc, { runs } from '../support/properties.ts';
-import { policy, rules, settings, situation } from './arbitraries.ts';
-import { rule as sampleRule } from './sample.ts';
+import { orderWithFacts, policy, rules, settings } from './arbitraries.ts';
+import { newPolicyRule as sampleRule } from './sample.ts';
 
 const rule = (name: string, fields: Partial<PolicyRule> = {}) =>
   sampleRule({ name, tasks: ['renew'], ...fields });
@@ -152,7 +152,7 @@ describe('replaying past orders under a draft', () => {
   const facts = {
     task: { effect: 'charge', risk: 'none', nameKind: 'host' },
     tags: new Map(),
-    groups: new Map(),
+    groupMembers: new Map(),
     prices: new Map(),
   } as const;
   const past = ['a.rest', 'b.rest', 'c.rest', 'd.rest', 'e.rest'].map((name) => {
@@ -175,10 +175,10 @@ describe('replaying past orders under a draft', () => {
     ];
     const result = comparePastOrders(createEvaluator({ version: 2, rules: draft }, options), past);
     expect(result).toMatchObject({
-      total: 5,
-      unchanged: 1,
-      counts: { stricter: 2, looser: 1, other: 1 },
-      outcomes: { 'approve→free': 1, 'approve→refuse': 1 },
+      totalCount: 5,
+      unchangedCount: 1,
+      changeCounts: { stricter: 2, looser: 1, other: 1 },
+      outcomeChangeCounts: { 'approve→free': 1, 'approve→refuse': 1 },
     });
     expect(result.changedOrders.map(({ orderId, change }) => [orderId, change])).toEqual([
       ['a.rest', 'looser'],
@@ -190,18 +190,23 @@ describe('replaying past orders under a draft', () => {
 
   test('finds no change under the policy that decided them', () => {
     fc.assert(
-      fc.property(policy, settings, fc.array(situation, { maxLength: 5 }), (version, current, orders) => {
-        const kept = orders.map(({ order, facts: known }, index) => ({
-          orderId: String(index),
-          order,
-          facts: known,
-          requirements: evaluatePolicy(version, current, order, known).requirements,
-        }));
-        expect(comparePastOrders(createEvaluator(version, current), kept)).toMatchObject({
-          unchanged: kept.length,
-          changedOrders: [],
-        });
-      }),
+      fc.property(
+        policy,
+        settings,
+        fc.array(orderWithFacts, { maxLength: 5 }),
+        (version, current, orders) => {
+          const kept = orders.map(({ order, facts: known }, index) => ({
+            orderId: String(index),
+            order,
+            facts: known,
+            requirements: evaluatePolicy(version, current, order, known).requirements,
+          }));
+          expect(comparePastOrders(createEvaluator(version, current), kept)).toMatchObject({
+            unchangedCount: kept.length,
+            changedOrders: [],
+          });
+        },
+      ),
       { numRuns: runs(500) },
     );
   });
@@ -219,7 +224,7 @@ const CURRENT = {
   signed: false,
 };
 
-describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
+describe.each(STARTING_POINT_NAMES)('the starting policy %s', (name) => {
   const vocabulary = { tasks: ORDER_TASK_NAMES, currency: 'EUR' };
 
   const assignGroups = ({ roles }: StartingPoint) =>
@@ -255,7 +260,7 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
           {
             task,
             tags: new Map([['cafe.rest', tags]]),
-            groups: new Map(),
+            groupMembers: new Map(),
             prices: new Map(),
           },
         );
@@ -275,9 +280,9 @@ describe.each(STARTING_POINTS)('the starting policy %s', (name) => {
         current,
         { task: 'nameservers', names: ['cafe.rest'], requester, usesTeamAccount: false },
         {
-          task: findTask('nameservers'),
+          task: getOrderTask('nameservers'),
           tags: new Map([['cafe.rest', tags]]),
-          groups: new Map([['S0MANAGERS', new Set(['U0MANAGERS'])]]),
+          groupMembers: new Map([['S0MANAGERS', new Set(['U0MANAGERS'])]]),
           prices: new Map(),
         },
       ).requirements.outcome;

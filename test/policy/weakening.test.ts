@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Amount } from '../../src/money/amount.ts';
 import type { Price, PriceEdit } from '../../src/money/prices.ts';
-import { findTask } from '../../src/orders/tasks.ts';
+import { getOrderTask } from '../../src/orders/tasks.ts';
 import { findWeakenedSettings, findWeakeningEdits } from '../../src/policy/weakening.ts';
-import { rule } from './sample.ts';
+import { newPolicyRule } from './sample.ts';
 
 describe('finding weakened settings', () => {
   const before = {
@@ -58,10 +58,10 @@ describe('finding price changes that weaken a rule over 100.00', () => {
   };
   const over = { currency: 'EUR', minor: 10_000 };
   const conditions = {
-    rules: [rule({ tasks: ['renew'], names: ['*.rest'], over })],
+    rules: [newPolicyRule({ tasks: ['renew'], names: ['*.rest'], over })],
     mandates: [] as readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[],
     budgets: [] as readonly { readonly amount: Amount }[],
-    getTaskRisk: findTask,
+    getTaskRisk: getOrderTask,
     today: '2026-11-23',
   };
   const weakens = (list: readonly Price[], edit: PriceEdit, given: Partial<typeof conditions> = {}) =>
@@ -126,12 +126,12 @@ describe('finding price changes that weaken a rule over 100.00', () => {
     ['a name of another zone', ['renew'], ['cafe.example'], false],
     ['risky tasks', ['risk'], ['*'], false],
   ])('compares a lower price with a rule for %s', (_, tasks, names, expected) => {
-    const rules = [rule({ tasks, names, over })];
+    const rules = [newPolicyRule({ tasks, names, over })];
     expect(weakens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(expected);
   });
 
   test('compares a lower price with a rule for a parent name', () => {
-    const rules = [rule({ tasks: ['renew'], names: ['co.rest'], over })];
+    const rules = [newPolicyRule({ tasks: ['renew'], names: ['co.rest'], over })];
     const under = price({ zone: 'co.rest' });
     expect(
       weakens([under], edit(under, { ...under, amount: { currency: 'EUR', minor: 1 } }), { rules }),
@@ -140,7 +140,7 @@ describe('finding price changes that weaken a rule over 100.00', () => {
   });
 
   test('returns nothing if no rule has an amount', () => {
-    const rules = [rule({ tasks: ['renew'], names: ['*'] })];
+    const rules = [newPolicyRule({ tasks: ['renew'], names: ['*'] })];
     expect(weakens([price()], edit(price(), price({ minor: 1 })), { rules })).toBe(false);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { formatPolicyYaml, MAX_YAML_LENGTH, parsePolicyYaml } from '../../src/policy/yaml.ts';
-import { policyIssueSentence } from '../../src/slack/policy/policy-issue.view.ts';
+import { locatedPolicyIssueText } from '../../src/slack/policy/policy-issue.view.ts';
 import fc, { runs } from '../support/properties.ts';
 import { rules, VOCABULARY } from './arbitraries.ts';
 
@@ -116,11 +116,11 @@ describe('an issue has its line', () => {
 
   test('and a sentence that says how to fix it', () => {
     const read = parsePolicyYaml(EXAMPLE.replace('48h', 'soon'), VOCABULARY);
-    expect(read.ok ? [] : read.issues.map(policyIssueSentence)).toEqual([
+    expect(read.ok ? [] : read.issues.map(locatedPolicyIssueText)).toEqual([
       'Line 7, rule “transfers of the brand”, field “ttl”: “soon” isn’t a duration. Write it like these: 90s, 15m, 48h, 7d.',
     ]);
     const star = parsePolicyYaml('- names: [*.rest]\n', VOCABULARY);
-    expect(star.ok ? [] : star.issues.map(policyIssueSentence)).toEqual([
+    expect(star.ok ? [] : star.issues.map(locatedPolicyIssueText)).toEqual([
       'Line 1: “*.rest” is a YAML anchor or alias. Write its value instead. Put text that starts with * or & in quotes, such as "*.rest".',
     ]);
   });

@@ -19,21 +19,21 @@ import type { ServiceTask } from '../../src/service/task.ts';
 export const PASSWORD = 'pä55 wörd/+&';
 export const SHARED_SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
 
-export const password: PasswordCredential = {
+export const passwordCredential: PasswordCredential = {
   method: 'password',
   user: 'customer',
   context: 4,
   password: new Secret(PASSWORD),
 };
 
-export const application: TrustedApplicationCredential = {
+export const applicationCredential: TrustedApplicationCredential = {
   method: 'trusted_application',
   uuid: '6ba7b810-9dad-11d1-80b4-00c04fd430c8',
   application: 'domain steward',
   password: new Secret(PASSWORD),
 };
 
-export const twoFactor: TwoFactorCredential = {
+export const twoFactorCredential: TwoFactorCredential = {
   method: 'two_factor',
   user: 'customer',
   context: 4,
@@ -42,7 +42,7 @@ export const twoFactor: TwoFactorCredential = {
 };
 
 /** A client of a service at `origin`: JSON under `/v1`, XML at `/xml`. */
-export function clientOf(
+export function createTestClient(
   origin: string,
   credential: Credential,
   options: Partial<ServiceClientOptions> = {},
@@ -57,13 +57,13 @@ export function clientOf(
   });
 }
 
-/** Sends a task like orders do: each request is marked before it is sent. */
+/** Sends a task like an order does: marks each request before sending it, and retries a refused one once. */
 export async function sendMarked<I, O>(
   client: ServiceClient,
   task: ServiceTask<I, O>,
   input: I,
   steps: {
-    /** @param refusal of the first request, before the second */
+    /** @param refusal why the service refused the first request, if this marks the second */
     readonly mark?: (refusal?: ServiceError) => Promise<void>;
     readonly sendDeadline?: SendDeadline;
     readonly timeoutMs?: number;
@@ -71,7 +71,7 @@ export async function sendMarked<I, O>(
 ): Promise<CallResult<O>> {
   const { mark, sendDeadline, timeoutMs } = steps;
   const description = describeRequest(task, input, 'json');
-  const call = client.begin(task, { description, itemName: 'in a test', timeoutMs });
+  const call = client.beginDescribedCall(task, { description, itemName: 'in a test', timeoutMs });
   try {
     await call.sign();
     await mark?.();
@@ -87,8 +87,8 @@ export async function sendMarked<I, O>(
   }
 }
 
-/** The error that a call ends with; rethrows anything but a ServiceError. */
-export async function errorOf(call: Promise<unknown>): Promise<ServiceError> {
+/** Returns the ServiceError that a call throws, and rethrows any other error. */
+export async function getServiceError(call: Promise<unknown>): Promise<ServiceError> {
   try {
     await call;
   } catch (error) {

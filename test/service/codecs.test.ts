@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeBasicCredentials } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import { InvalidInputError, InvalidResponseError } from '../../src/service/codec/codec-errors.ts';
-import { decodeJson, encodeJson, encodeSegment } from '../../src/service/codec/json.ts';
-import { decodeXml, writeXml } from '../../src/service/codec/xml.ts';
+import { decodeJson, encodeJson, encodePathSegment } from '../../src/service/codec/json.ts';
+import { decodeXml, encodeElements } from '../../src/service/codec/xml.ts';
 import { ServiceError } from '../../src/service/errors.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { domainRenew } from '../../src/service/tasks/domain.ts';
 import { userCreate } from '../../src/service/tasks/user.ts';
 import fc, { runs } from '../support/properties.ts';
-import { clientOf, password } from './clients.ts';
-import { http, type RawService, startRawService, xmlAnswer } from './raw-service.ts';
+import { createTestClient, passwordCredential } from './clients.ts';
+import { buildHttpResponse, buildXmlResponse, type RawService, startRawService } from './raw-service.ts';
 
 /** Any JavaScript string, including unpaired surrogates and control characters. */
 const anyText = fc
@@ -44,10 +44,10 @@ describe('secrets arrive unchanged or are refused before sending', () => {
       fc.property(anyText, anyText, (user, secret) => {
         const elements = { user, password: new Secret(secret) };
         if (!XML_CHARACTERS.test(user + secret) || isInvalid(user) || isInvalid(secret)) {
-          expect(() => writeXml(elements)).toThrow(InvalidInputError);
+          expect(() => encodeElements(elements)).toThrow(InvalidInputError);
           return;
         }
-        const written = writeXml(elements);
+        const written = encodeElements(elements);
         expect(written, 'a parser would turn a carriage return into a line feed').not.toContain('\r');
         expect(written).toMatch(/^<user>[^<>]*<\/user><password>[^<>]*<\/password>$/);
         const values = [...written.matchAll(/<(user|password)>([^<]*)</g)].map(([, , value = '']) =>
@@ -96,10 +96,10 @@ describe('secrets arrive unchanged or are refused before sending', () => {
     fc.assert(
       fc.property(anyText, (segment) => {
         if (isInvalid(segment) || ['', '.', '..'].includes(segment)) {
-          expect(() => encodeSegment(segment)).toThrow(InvalidInputError);
+          expect(() => encodePathSegment(segment)).toThrow(InvalidInputError);
           return;
         }
-        const encoded = encodeSegment(segment);
+        const encoded = encodePathSegment(segment);
         expect(encoded).toMatch(/^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-F]{2})+$/);
         expect(decodeURIComponent(encoded)).toBe(segment);
       }),
@@ -122,7 +122,7 @@ const JSON_ANSWER = Buffer.from(
   }),
 );
 const XML_ANSWER = Buffer.from(
-  xmlAnswer(
+  buildXmlResponse(
     'S0110005',
     '<summary>1</summary><domain_prereg><name a="x > y">für</name><!-- c --><x/></domain_prereg>',
     '<msg><text><![CDATA[a<b]]></text><code>M1</code><type>notice</type></msg>',
@@ -207,11 +207,11 @@ describe('a large or malicious response', () => {
       { length: 9 },
       (_, n) => `<!ENTITY lol${n + 1} "${`&lol${n === 0 ? '' : n};`.repeat(10)}">`,
     ).join('') +
-    `]>${xmlAnswer('S1', '<a>&lol9;</a>').split('\n').slice(1).join('\n')}`;
+    `]>${buildXmlResponse('S1', '<a>&lol9;</a>').split('\n').slice(1).join('\n')}`;
 
   it.each<[string, (body: Buffer) => unknown, () => Buffer]>([
     ['XML with a document type', decodeXml, () => Buffer.from(bomb)],
-    ['XML 20,000 levels deep', decodeXml, () => Buffer.from(xmlAnswer('S1', deep('<a>', '</a>', '')))],
+    ['XML 20,000 levels deep', decodeXml, () => Buffer.from(buildXmlResponse('S1', deep('<a>', '</a>', '')))],
     ['XML with 20,000 open quotes', decodeXml, () => Buffer.from('<a b=">'.repeat(20_000))],
     ['100 MB of XML', decodeXml, () => Buffer.alloc(100_000_000, '<a></a>')],
     ['JSON 20,000 levels deep', decodeJson, () => Buffer.from(deep('[', ']', ''))],
@@ -236,7 +236,7 @@ describe('a large or malicious response', () => {
 
   it('2 MB of well-formed XML is read', () => {
     const record = '<domain_prereg><name>a.rest</name><nserver><name>n</name></nserver></domain_prereg>';
-    const body = Buffer.from(xmlAnswer('S1', record.repeat(24_000)));
+    const body = Buffer.from(buildXmlResponse('S1', record.repeat(24_000)));
     expect(decodeXml(body).envelope.data).toHaveLength(24_000);
   });
 });
@@ -246,7 +246,7 @@ describe('a response', () => {
   let client: ServiceClient;
   beforeAll(async () => {
     service = await startRawService(() => undefined);
-    client = clientOf(service.origin, password);
+    client = createTestClient(service.origin, passwordCredential);
   });
   afterAll(async () => {
     await client.close();
@@ -312,7 +312,7 @@ describe('a response', () => {
         fc.boolean(),
         async (body, status, xml) => {
           const text = xml ? `<response><result>${toXml(body)}</result></response>` : JSON.stringify(body);
-          service.respond = (_request, socket) => socket.write(http(status, text));
+          service.respond = (_request, socket) => socket.write(buildHttpResponse(status, text));
           try {
             await client.run(userCreate, user, { interface: xml ? 'xml' : 'json' });
             outcomes.set('done', (outcomes.get('done') ?? 0) + 1);
@@ -335,7 +335,7 @@ describe('a response', () => {
   });
 
   it('that is truncated at any byte is never a success of a charge', async () => {
-    const whole = http(200, JSON_ANSWER, ['content-type: application/json']);
+    const whole = buildHttpResponse(200, JSON_ANSWER, ['content-type: application/json']);
     let length = 0;
     service.respond = (_request, socket) => socket.end(whole.subarray(0, length));
     const outcomes = new Set<string>();

@@ -7,8 +7,15 @@ import { SuspendedError } from '../../src/service/errors.ts';
 import { describeRequest } from '../../src/service/request-description.ts';
 import { domainDelete, domainRenew } from '../../src/service/tasks/domain.ts';
 import { preregSearch } from '../../src/service/tasks/prereg.ts';
-import { clientOf, errorOf, password, sendMarked } from './clients.ts';
-import { always, http, OK_JSON, type RawService, type Respond, startRawService } from './raw-service.ts';
+import { createTestClient, getServiceError, passwordCredential, sendMarked } from './clients.ts';
+import {
+  buildHttpResponse,
+  OK_JSON,
+  type RawService,
+  type Respond,
+  respondWith,
+  startRawService,
+} from './raw-service.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -22,7 +29,7 @@ async function serving(respond: Respond): Promise<RawService> {
 }
 
 function client(origin: string, options: Partial<ServiceClientOptions> = {}): ServiceClient {
-  const made = clientOf(origin, password, { timeoutMs: 250, ...options });
+  const made = createTestClient(origin, passwordCredential, { timeoutMs: 250, ...options });
   closers.push(() => made.close());
   return made;
 }
@@ -71,14 +78,14 @@ async function findClosedPort(): Promise<number> {
 
 describe('a request is not sent', () => {
   it('if the connection is refused', async () => {
-    const error = await errorOf(charge(client(`http://127.0.0.1:${await findClosedPort()}`)));
+    const error = await getServiceError(charge(client(`http://127.0.0.1:${await findClosedPort()}`)));
     expect(error.kind).toBe('not_sent');
     expect(error.cause, 'the system error must stay as the cause').toMatchObject({ code: 'ECONNREFUSED' });
     expect(error.message).toContain('renewing cafe.rest');
   });
 
   it('if the host name does not resolve', async () => {
-    const error = await errorOf(charge(client('http://no-such-host.invalid', { timeoutMs: 5_000 })));
+    const error = await getServiceError(charge(client('http://no-such-host.invalid', { timeoutMs: 5_000 })));
     expect(error.kind).toBe('not_sent');
     expect(error.cause).toMatchObject({ syscall: 'getaddrinfo' });
   });
@@ -90,23 +97,23 @@ describe('a request is not sent', () => {
   ])('if the service %s', async (_name, behave) => {
     const { port } = await startTcpServer(behave);
     for (const send of [charge, write, read]) {
-      expect((await errorOf(send(client(`https://127.0.0.1:${port}`)))).kind).toBe('not_sent');
+      expect((await getServiceError(send(client(`https://127.0.0.1:${port}`)))).kind).toBe('not_sent');
     }
   });
 
   it('if the call is aborted first', async () => {
-    const service = await serving(always(200, OK_JSON));
-    const error = await errorOf(charge(client(service.origin), { signal: AbortSignal.abort() }));
+    const service = await serving(respondWith(200, OK_JSON));
+    const error = await getServiceError(charge(client(service.origin), { signal: AbortSignal.abort() }));
     expect(error.kind).toBe('not_sent');
     expect(service.requests).toHaveLength(0);
   });
 
   it('if the timeout passes while it is being prepared', async () => {
-    const service = await serving(always(200, OK_JSON));
+    const service = await serving(respondWith(200, OK_JSON));
     const slow = client(service.origin);
     const late = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
     for (const send of [markedCharge, markedWrite, markedRead]) {
-      expect((await errorOf(send(slow, { timeoutMs: 10, mark: late }))).kind).toBe('not_sent');
+      expect((await getServiceError(send(slow, { timeoutMs: 10, mark: late }))).kind).toBe('not_sent');
     }
     expect(service.requests).toHaveLength(0);
   });
@@ -116,13 +123,13 @@ describe('a request is not sent', () => {
     ['after connecting', 2, 1],
   ])('if its send deadline passes %s', async (_when, stopsAt, connections) => {
     for (const send of [markedCharge, markedWrite]) {
-      const service = await serving(always(200, OK_JSON));
+      const service = await serving(respondWith(200, OK_JSON));
       let reads = 0;
       const clock = (): number => {
         reads += 1;
         return reads === stopsAt ? 1 : 0;
       };
-      const sending = send(client(service.origin), { sendDeadline: { at: 0, clock } });
+      const sending = send(client(service.origin), { sendDeadline: { epochMs: 0, clock } });
       await expect(sending).rejects.toBeInstanceOf(SuspendedError);
       expect(service.connections).toBe(connections);
       expect(service.requests).toHaveLength(0);
@@ -130,7 +137,7 @@ describe('a request is not sent', () => {
   });
 
   it('if preparing it fails, and that error is passed on unchanged', async () => {
-    const service = await serving(always(200, OK_JSON));
+    const service = await serving(respondWith(200, OK_JSON));
     const failure = new Error('the order was taken over');
     const sending = markedCharge(client(service.origin), { mark: () => Promise.reject(failure) });
     await expect(sending).rejects.toBe(failure);
@@ -147,13 +154,13 @@ it('a dedicated connection is closed after the call', async () => {
     });
     socket.resume();
   });
-  await errorOf(charge(client(`https://127.0.0.1:${port}`)));
+  await getServiceError(charge(client(`https://127.0.0.1:${port}`)));
   await vi.waitUntil(() => open === 0);
 });
 
 describe('a connection established too late', () => {
   it('doesn’t send the aborted request', async () => {
-    const service = await serving(always(200, OK_JSON));
+    const service = await serving(respondWith(200, OK_JSON));
     const connect = buildConnector({});
     let connected = false;
     const dispatcher = new Client(service.origin, {
@@ -185,7 +192,7 @@ describe('a connection established too late', () => {
 
 describe('an unknown outcome', () => {
   const hang: Respond = () => undefined;
-  const half = http(200, OK_JSON).subarray(0, -10);
+  const half = buildHttpResponse(200, OK_JSON).subarray(0, -10);
   const faults: [name: string, respond: Respond][] = [
     ['hangs before the headers', hang],
     ['hangs while sending headers', (_r, socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-le')],
@@ -197,26 +204,26 @@ describe('an unknown outcome', () => {
     ['resets in the body', (_r, socket) => socket.write(half, () => socket.resetAndDestroy())],
     ['truncates a body without a length', cutUnframed],
     ['doesn’t answer with HTTP', (_r, socket) => socket.end('S0999 done, password pä55 wörd/+&\r\n\r\n')],
-    ['answers with HTML', always(200, '<html><body>OK</body></html>', ['content-type: text/html'])],
-    ['answers with an empty body', always(200, '')],
+    ['answers with HTML', respondWith(200, '<html><body>OK</body></html>', ['content-type: text/html'])],
+    ['answers with an empty body', respondWith(200, '')],
     ['answers without content', (_r, socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n')],
-    ['answers with JSON that isn’t an envelope', always(200, '{"ok":true}')],
-    ['answers with a status without a code', always(200, '{"status":{"text":"done","type":"SUCCESS"}}')],
+    ['answers with JSON that isn’t an envelope', respondWith(200, '{"ok":true}')],
+    ['answers with a status without a code', respondWith(200, '{"status":{"text":"done","type":"SUCCESS"}}')],
     [
       'announces a size above the limit',
       (_r, socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 52428800\r\n\r\n'),
     ],
     ['sends more than the limit', flood],
-    ['redirects', always(307, OK_JSON, ['location: /v1/elsewhere'])],
-    ['answers 408', always(408, '')],
-    ['answers 500', always(500, '{"status":{"code":"EF00512","text":"broken","type":"ERROR"}}')],
-    ['answers 502 with HTML', always(502, '<html></html>')],
-    ['answers 503', always(503, OK_JSON, ['retry-after: 3'])],
-    ['answers 400 with a success code', always(400, OK_JSON)],
+    ['redirects', respondWith(307, OK_JSON, ['location: /v1/elsewhere'])],
+    ['answers 408', respondWith(408, '')],
+    ['answers 500', respondWith(500, '{"status":{"code":"EF00512","text":"broken","type":"ERROR"}}')],
+    ['answers 502 with HTML', respondWith(502, '<html></html>')],
+    ['answers 503', respondWith(503, OK_JSON, ['retry-after: 3'])],
+    ['answers 400 with a success code', respondWith(400, OK_JSON)],
   ];
 
   function trickle(_request: unknown, socket: net.Socket): void {
-    const bytes = http(200, OK_JSON);
+    const bytes = buildHttpResponse(200, OK_JSON);
     let at = 0;
     const timer = setInterval(() => socket.write(bytes.subarray(at, ++at)), 20);
     socket.on('close', () => clearInterval(timer));
@@ -237,7 +244,7 @@ describe('an unknown outcome', () => {
   it.each(faults)('is reported if the service %s', async (name, respond) => {
     const service = await serving(respond);
     const one = client(service.origin);
-    const errors = await Promise.all([charge, write, read].map((send) => errorOf(send(one))));
+    const errors = await Promise.all([charge, write, read].map((send) => getServiceError(send(one))));
     const kinds = errors.map(({ kind }) => kind);
     const reading = name === 'answers 503' ? 'busy' : 'invalid_response';
     expect(kinds).toEqual(['unknown_outcome', 'unknown_outcome', reading]);
@@ -248,23 +255,23 @@ describe('an unknown outcome', () => {
   it('is reported if the call is aborted after it was sent', async () => {
     const controller = new AbortController();
     const service = await serving(() => controller.abort());
-    const error = await errorOf(charge(client(service.origin), { signal: controller.signal }));
+    const error = await getServiceError(charge(client(service.origin), { signal: controller.signal }));
     expect(error.kind).toBe('unknown_outcome');
   });
 
   it('is reported if a kept connection is closed during the request', async () => {
-    const service = await serving(always(200, OK_JSON));
+    const service = await serving(respondWith(200, OK_JSON));
     const kept = client(service.origin);
     await write(kept);
     service.respond = (_request, socket) => socket.destroy();
-    expect((await errorOf(write(kept))).kind).toBe('unknown_outcome');
+    expect((await getServiceError(write(kept))).kind).toBe('unknown_outcome');
     expect(service.requests, 'it must not be sent again on another connection').toHaveLength(2);
   });
 
   it('keeps the code, text and transaction ids of a server error', async () => {
     const body = '{"stid":"s-1","status":{"code":"EF00512","text":"broken","type":"ERROR"}}';
-    const service = await serving(always(500, body));
-    const error = await errorOf(charge(client(service.origin), { ctid: 'order-1' }));
+    const service = await serving(respondWith(500, body));
+    const error = await getServiceError(charge(client(service.origin), { ctid: 'order-1' }));
     expect(error).toMatchObject({
       httpStatus: 500,
       code: 'EF00512',
@@ -277,7 +284,7 @@ describe('an unknown outcome', () => {
 
 describe('connections', () => {
   it('are new for every task that charges, and reused for other tasks', async () => {
-    const service = await serving(always(200, OK_JSON));
+    const service = await serving(respondWith(200, OK_JSON));
     const kept = client(service.origin);
     for (const send of [write, write, charge, read, charge, write, charge]) await send(kept);
     const connectionsOf = (charges: boolean): number[] =>
@@ -290,9 +297,12 @@ describe('connections', () => {
   });
 
   it('send nothing without a new signature for each request', async () => {
-    const service = await serving(always(200, OK_JSON));
+    const service = await serving(respondWith(200, OK_JSON));
     const description = describeRequest(domainRenew, { name: 'cafe.rest', period: 1 }, 'json');
-    const call = client(service.origin).begin(domainRenew, { description, itemName: 'cafe.rest' });
+    const call = client(service.origin).beginDescribedCall(domainRenew, {
+      description,
+      itemName: 'cafe.rest',
+    });
     await expect(call.send()).rejects.toThrow(/must be signed before it is sent/);
     await call.sign();
     await call.send();
@@ -302,7 +312,7 @@ describe('connections', () => {
   });
 
   it('send each task once, after it is prepared', async () => {
-    const service = await serving(always(200, OK_JSON));
+    const service = await serving(respondWith(200, OK_JSON));
     const requestCounts: number[] = [];
     const mark = async (): Promise<void> => {
       requestCounts.push(service.requests.length);
@@ -315,7 +325,7 @@ describe('connections', () => {
   it('finish running calls before the client closes', async () => {
     let answer: (() => void) | undefined;
     const service = await serving((_request, socket) => {
-      answer = () => socket.write(http(200, OK_JSON));
+      answer = () => socket.write(buildHttpResponse(200, OK_JSON));
     });
     const closing = client(service.origin, { timeoutMs: 5_000 });
     const call = write(closing);
@@ -327,10 +337,10 @@ describe('connections', () => {
   });
 
   it('are not opened once the client is closed', async () => {
-    const service = await serving(always(200, OK_JSON));
+    const service = await serving(respondWith(200, OK_JSON));
     const closed = client(service.origin);
     await closed.close();
-    expect((await errorOf(charge(closed))).kind).toBe('not_sent');
+    expect((await getServiceError(charge(closed))).kind).toBe('not_sent');
     expect(service.connections).toBe(0);
   });
 });

@@ -4,7 +4,7 @@ import net from 'node:net';
 export interface RawRequest {
   /** e.g. `POST /v1/domain HTTP/1.1`. */
   readonly line: string;
-  /** Header lines in the order and spelling of the wire. */
+  /** Header lines as sent, in order. */
   readonly headers: readonly string[];
   readonly body: string;
   /** The connection it came on, counted from 1. */
@@ -19,7 +19,7 @@ export interface RawService {
   readonly port: number;
   readonly requests: RawRequest[];
   connections: number;
-  /** Replaces its handler of requests. */
+  /** Handles requests. Tests can replace it. */
   respond: Respond;
   close(): Promise<void>;
 }
@@ -68,17 +68,21 @@ export async function startRawService(respond: Respond): Promise<RawService> {
   return service;
 }
 
-/** The bytes of a response. */
-export function http(status: number, body: string | Buffer, headers: readonly string[] = []): Buffer {
+/** Builds the bytes of an HTTP response. */
+export function buildHttpResponse(
+  status: number,
+  body: string | Buffer,
+  headers: readonly string[] = [],
+): Buffer {
   const bytes = Buffer.from(body);
   const head = [`HTTP/1.1 ${status} Status`, `content-length: ${bytes.length}`, ...headers].join('\r\n');
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), bytes]);
 }
 
-/** Sends every request the same response, {@link OK_JSON} with the request's success code. */
-export function always(status: number, body: string | Buffer, headers: readonly string[] = []): Respond {
+/** Sends the same response to every request. {@link OK_JSON} gets the request's success code. */
+export function respondWith(status: number, body: string | Buffer, headers: readonly string[] = []): Respond {
   return (request, socket) => {
-    socket.write(http(status, body === OK_JSON ? okJson(request) : body, headers));
+    socket.write(buildHttpResponse(status, body === OK_JSON ? buildOkJson(request) : body, headers));
   };
 }
 
@@ -96,20 +100,20 @@ const DOCUMENTED_CODES = [
 ] as const;
 
 /** {@link OK_JSON} with the success code of the request, if one is documented. */
-export function okJson({ line }: Pick<RawRequest, 'line'>): string {
-  const [, code = 'S0999'] = DOCUMENTED_CODES.find(([asked]) => asked.test(line)) ?? [];
+export function buildOkJson({ line }: Pick<RawRequest, 'line'>): string {
+  const [, code = 'S0999'] = DOCUMENTED_CODES.find(([pattern]) => pattern.test(line)) ?? [];
   return OK_JSON.replace('S0999', code);
 }
 
 /** The success code of an XML request's task. */
-export function xmlSuccess({ body }: Pick<RawRequest, 'body'>): string {
+export function getXmlSuccessCode({ body }: Pick<RawRequest, 'body'>): string {
   return `S${/<code>(\d+)<\/code>/.exec(body)?.[1]}`;
 }
 
-export function xmlAnswer(code: string, data = '', more = ''): string {
+export function buildXmlResponse(code: string, data = '', extraXml = ''): string {
   return (
     '<?xml version="1.0" encoding="utf-8"?>\n<response>\n  <result>\n' +
-    `    <data>${data}</data>\n    ${more}\n` +
+    `    <data>${data}</data>\n    ${extraXml}\n` +
     `    <status><code>${code}</code><text>done</text><type>success</type></status>\n` +
     '  </result>\n  <stid>20260701-app1-2</stid>\n</response>\n'
   );

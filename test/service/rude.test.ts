@@ -44,7 +44,7 @@ test('a record has the same facts in every registry’s format', async () => {
       kind: 'answered',
       body: JSON.parse(body),
       server: 'rdap.example',
-      secure: true,
+      isSecure: true,
     } as const;
     return { body, ...parseRegistryAnswer(answer, 'cafe.rest', AT) };
   };

@@ -4,10 +4,10 @@ import type { ServiceErrorKind } from '../../src/service/errors.ts';
 import { domainRenew } from '../../src/service/tasks/domain.ts';
 import { preregSearch } from '../../src/service/tasks/prereg.ts';
 import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
-import { errorOf } from './clients.ts';
-import { password, type Run, useSandbox } from './sandbox.ts';
+import { getServiceError } from './clients.ts';
+import { passwordCredential, type RunTask, useSandbox } from './sandbox.ts';
 
-const { service, clientOf } = useSandbox();
+const { service, createClient } = useSandbox();
 
 /** The outcomes of a change (a charge over JSON, a write over XML) and of a read. */
 interface Ends {
@@ -98,25 +98,25 @@ const findFaults = (other: FaultKind[]) =>
     .filter(([{ kind }]) => !other.includes(kind))
     .map(([fault, ends]) => [JSON.stringify(fault), fault, ends] as const);
 
-const charge: Run = (c, call) => c.run(domainRenew, { name: 'cafe.rest', period: 1 }, call);
-const redirect: Run = (c, call) =>
+const charge: RunTask = (c, call) => c.run(domainRenew, { name: 'cafe.rest', period: 1 }, call);
+const redirect: RunTask = (c, call) =>
   c.run(
     redirectUpdate,
     { source: 'shop.cafe.rest', target: 'b.example', type: 'domain', mode: 'frame' },
     call,
   );
-const search: Run = (c, call) =>
+const search: RunTask = (c, call) =>
   c.run(preregSearch, { view: { children: true, offset: 0, limit: 2 }, filters: [] }, call);
 
 /** With these faults, the call is aborted as soon as the sandbox has the request. */
 const isEndless = ({ kind, ...fault }: Fault): boolean =>
   kind === 'hang' || kind === 'trickle' || ('delayMs' in fault && fault.delayMs > 1_000);
 
-async function runWithFault(fault: Fault, via: 'json' | 'xml', run: Run): Promise<CallEnd> {
+async function runWithFault(fault: Fault, via: 'json' | 'xml', run: RunTask): Promise<CallEnd> {
   service().faults.clear();
   service().faults.set({ ...fault, times: 1 });
   const before = service().requests.length;
-  const client = clientOf(password);
+  const client = createClient(passwordCredential);
   const controller = new AbortController();
   const unsubscribe = service().onRequest(({ durationMs }) => {
     const isRunning = durationMs === null;
@@ -133,9 +133,9 @@ async function runWithFault(fault: Fault, via: 'json' | 'xml', run: Run): Promis
     await call;
     end = { kind: 'done' };
   } catch {
-    const { kind, retryAfterMs, ctid, message } = await errorOf(call);
+    const { kind, retryAfterMs, ctid, message } = await getServiceError(call);
     expect(ctid).toBe('order-1');
-    expect(message).not.toContain(password.password.reveal());
+    expect(message).not.toContain(passwordCredential.password.reveal());
     end = { kind, retryAfterMs };
   } finally {
     unsubscribe();

@@ -1,4 +1,8 @@
-import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER, type SandboxTask } from '@domain-steward/sandbox-service';
+import {
+  SANDBOX_ACCOUNTS,
+  SANDBOX_TRANSFERABLE_DOMAIN,
+  type SandboxTask,
+} from '@domain-steward/sandbox-service';
 import { describe, expect, it } from 'vitest';
 import { type Credential, generateToken } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient, ServiceClientOptions } from '../../src/service/client.ts';
@@ -14,8 +18,8 @@ import {
 } from '../../src/service/tasks/session.ts';
 import { sslContactUpdate } from '../../src/service/tasks/ssl-contact.ts';
 import { userCreate } from '../../src/service/tasks/user.ts';
-import { errorOf } from './clients.ts';
-import { application, password, type Run, useSandbox } from './sandbox.ts';
+import { getServiceError } from './clients.ts';
+import { applicationCredential, passwordCredential, type RunTask, useSandbox } from './sandbox.ts';
 
 const { alice, tina } = SANDBOX_ACCOUNTS;
 
@@ -27,7 +31,7 @@ const tinaWithoutToken = {
 } as const;
 const twoFactor: Credential = { ...tinaWithoutToken, totpSecret: new Secret(tina.totpSecret) };
 
-const { service, clientOf } = useSandbox();
+const { service, createClient } = useSandbox();
 
 const contacts = { ownerc: { id: 1001 }, adminc: { id: 1002 }, techc: { id: 1003 } };
 const nameServers = [{ name: 'ns1.dns.example' }, { name: 'ns2.dns.example' }];
@@ -45,7 +49,7 @@ const created = { user: 'new', context: 4 };
  * Tasks of both interfaces: their name in the sandbox's log, the call over JSON and XML, and the output, or the
  * envelope if there is no output.
  */
-const shared: [task: SandboxTask, json: Run, xml: Run, output: unknown][] = [
+const shared: [task: SandboxTask, json: RunTask, xml: RunTask, output: unknown][] = [
   [
     'user.create',
     (c, call) => c.run(userCreate, { ...created, defaultEmail: 'n@team.example' }, call),
@@ -157,7 +161,7 @@ function expectedRecord(name: string): unknown {
   });
 }
 
-const jsonOnly: [task: SandboxTask, run: Run, output: unknown][] = [
+const jsonOnly: [task: SandboxTask, run: RunTask, output: unknown][] = [
   [
     'domain.create',
     (c, call) =>
@@ -167,7 +171,7 @@ const jsonOnly: [task: SandboxTask, run: Run, output: unknown][] = [
   [
     'domain.transfer',
     (c, call) => {
-      const { name, authCode } = SANDBOX_TRANSFER;
+      const { name, authCode } = SANDBOX_TRANSFERABLE_DOMAIN;
       return c.run(
         domains.domainTransfer,
         { name, auth: new Secret(authCode), ...contacts, nameServers },
@@ -193,16 +197,16 @@ const jsonOnly: [task: SandboxTask, run: Run, output: unknown][] = [
 ];
 
 const jsonWays: [way: string, logged: string, credential: Credential, Partial<ServiceClientOptions>][] = [
-  ['Basic', 'credentials', password, {}],
-  ['a session in its header', 'session', password, { jsonAuth: 'session' }],
-  ['a session in its cookie', 'session', password, { jsonAuth: 'session', sessionPlace: 'cookie' }],
-  ['a trusted application', 'trusted_application', application, {}],
+  ['Basic', 'credentials', passwordCredential, {}],
+  ['a session in its header', 'session', passwordCredential, { jsonAuth: 'session' }],
+  ['a session in its cookie', 'session', passwordCredential, { jsonAuth: 'session', sessionPlace: 'cookie' }],
+  ['a trusted application', 'trusted_application', applicationCredential, {}],
 ];
 
 const xmlWays: [way: string, logged: string, () => Credential, Partial<ServiceClientOptions>?][] = [
-  ['credentials', 'credentials', () => password],
-  ['a session', 'session', () => password, { xmlAuth: 'session' }],
-  ['a trusted application', 'trusted_application', () => application],
+  ['credentials', 'credentials', () => passwordCredential],
+  ['a session', 'session', () => passwordCredential, { xmlAuth: 'session' }],
+  ['a trusted application', 'trusted_application', () => applicationCredential],
   ['a two-factor session and generated tokens', 'session', () => twoFactor],
   [
     'a two-factor session and a given token',
@@ -214,7 +218,7 @@ const xmlWays: [way: string, logged: string, () => Credential, Partial<ServiceCl
 /** Runs a task, and checks the result at the client and in the sandbox. */
 async function expectSuccess(
   client: ServiceClient,
-  run: Run,
+  run: RunTask,
   expected: {
     readonly task: SandboxTask;
     readonly via: 'json' | 'xml';
@@ -245,57 +249,60 @@ async function expectSuccess(
     query: via === 'json' ? { ctid: ['order-1'], replyTo: ['ops@team.example'] } : {},
   });
   await client.close();
-  expect(service().sessions.count(), 'sessions left open after closing the client').toBe(0);
+  expect(service().sessions.countActive(), 'sessions left open after closing the client').toBe(0);
 }
 
 describe.each(jsonWays)('over JSON, with %s', (_name, way, credential, options) => {
   const tasks = [...shared.map(([task, json, , output]) => [task, json, output] as const), ...jsonOnly];
   it.each(tasks)('%s (case %#)', async (task, run, output) => {
-    await expectSuccess(clientOf(credential, options), run, { task, via: 'json', way, output });
+    await expectSuccess(createClient(credential, options), run, { task, via: 'json', way, output });
   });
 });
 
 describe.each(xmlWays)('over XML, with %s', (_name, way, credential, options) => {
   it.each(shared)('%s (case %#)', async (task, _json, run, output) => {
-    await expectSuccess(clientOf(credential(), options), run, { task, via: 'xml', way, output });
+    await expectSuccess(createClient(credential(), options), run, { task, via: 'xml', way, output });
   });
 });
 
 describe('sessions', () => {
   it('are opened and ended over JSON, with every login option', async () => {
-    const client = clientOf(password);
+    const client = createClient(passwordCredential);
     const { user, context } = alice;
     const extras = { acl: true, profile: true, customer: true, timeout: 5 };
     const login = { user, context, password: new Secret(alice.password), ...extras };
     const { output } = await client.run(sessionLogin, login);
     expect(output).toMatchObject({ maxAgeSeconds: 299, user: { user, context, language: 'en' } });
-    expect(service().sessions.count()).toBe(1);
+    expect(service().sessions.countActive()).toBe(1);
     await client.run(sessionLogout, { sessionId: output.sessionId, place: 'cookie' });
-    expect(service().sessions.count()).toBe(0);
+    expect(service().sessions.countActive()).toBe(0);
   });
 
   it('are opened and ended over XML', async () => {
-    const client = clientOf(password);
+    const client = createClient(passwordCredential);
     const { hash } = (await client.run(authSessionCreate, {})).output;
-    expect(service().sessions.count()).toBe(1);
+    expect(service().sessions.countActive()).toBe(1);
     await client.run(authSessionDelete, { hash });
-    expect(service().sessions.count()).toBe(0);
+    expect(service().sessions.countActive()).toBe(0);
   });
 
   it('verify a password and two factors', async () => {
-    expect(await clientOf(password).verify()).toMatchObject({ verified: true, user: { user: 'alice' } });
-    expect(await clientOf(twoFactor).verify()).toMatchObject({
+    expect(await createClient(passwordCredential).verify()).toMatchObject({
+      verified: true,
+      user: { user: 'alice' },
+    });
+    expect(await createClient(twoFactor).verify()).toMatchObject({
       verified: true,
       sessionHash: expect.any(Secret),
     });
-    const wrong = clientOf({ ...password, password: new Secret('wrong') });
-    expect((await errorOf(wrong.verify())).kind).toBe('auth');
+    const wrong = createClient({ ...passwordCredential, password: new Secret('wrong') });
+    expect((await getServiceError(wrong.verify())).kind).toBe('auth');
   });
 
   it.each(jsonWays.filter(([, logged]) => logged === 'session'))(
     'are renewed after the service ends them: %s',
     async (_name, _way, credential, options) => {
-      const client = clientOf(credential, options);
+      const client = createClient(credential, options);
       for (let round = 0; round < 2; round += 1) {
         await client.run(domains.domainRenew, { name: 'cafe.rest', period: 1 });
         service().sessions.endAll();

@@ -17,31 +17,31 @@ import { Secret } from '../../src/service/secret.ts';
 const { alice, trustedApplication } = SANDBOX_ACCOUNTS;
 
 /** Alice, who has every permission. */
-export const password: PasswordCredential = {
+export const passwordCredential: PasswordCredential = {
   method: 'password',
   user: alice.user,
   context: alice.context,
   password: new Secret(alice.password),
 };
 
-export const application: TrustedApplicationCredential = {
+export const applicationCredential: TrustedApplicationCredential = {
   method: 'trusted_application',
   uuid: trustedApplication.uuid,
   application: trustedApplication.application,
   password: new Secret(trustedApplication.password),
 };
 
-/** One task, as a test sends it. */
-export type Run = (client: ServiceClient, call: CallOptions) => Promise<CallResult<unknown>>;
+/** Runs one task with a client. */
+export type RunTask = (client: ServiceClient, call: CallOptions) => Promise<CallResult<unknown>>;
 
-/** A new sandbox for each test, closed after it together with its clients. */
+/** Starts a sandbox before each test, and closes it and its clients afterward. */
 export function useSandbox(): {
   service(): SandboxService;
-  clientOf(credential: Credential, options?: Partial<ServiceClientOptions>): ServiceClient;
+  createClient(credential: Credential, options?: Partial<ServiceClientOptions>): ServiceClient;
 } {
   let service: SandboxService | undefined;
   const clients: ServiceClient[] = [];
-  const running = (): SandboxService => {
+  const getService = (): SandboxService => {
     if (service === undefined) throw new Error('the sandbox runs only within a test');
     return service;
   };
@@ -53,9 +53,9 @@ export function useSandbox(): {
     await service?.close();
   });
   return {
-    service: running,
-    clientOf(credential, options = {}) {
-      const { jsonUrl, xmlUrl } = running();
+    service: getService,
+    createClient(credential, options = {}) {
+      const { jsonUrl, xmlUrl } = getService();
       const addresses = { jsonUrl, xmlUrl };
       const client = createServiceClient({
         ...addresses,

@@ -4,7 +4,7 @@ import type { Credential } from '../../src/service/authenticator/signature.ts';
 import type { CallResult, ServiceClient } from '../../src/service/client.ts';
 import {
   assertDepthAndCheckKeys,
-  assertSize,
+  assertResponseSize,
   createMask,
   MAX_DEPTH,
   MAX_RESPONSE_BYTES,
@@ -13,17 +13,24 @@ import { Secret } from '../../src/service/secret.ts';
 import { domainAuthInfo, domainDelete, domainTransfer } from '../../src/service/tasks/domain.ts';
 import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
 import { userCreate } from '../../src/service/tasks/user.ts';
-import { clientOf, errorOf, PASSWORD, password, SHARED_SECRET, twoFactor } from './clients.ts';
 import {
-  always,
-  http,
+  createTestClient,
+  getServiceError,
+  PASSWORD,
+  passwordCredential,
+  SHARED_SECRET,
+  twoFactorCredential,
+} from './clients.ts';
+import {
+  buildHttpResponse,
+  buildOkJson,
+  buildXmlResponse,
+  getXmlSuccessCode,
   OK_JSON,
-  okJson,
   type RawService,
   type Respond,
+  respondWith,
   startRawService,
-  xmlAnswer,
-  xmlSuccess,
 } from './raw-service.ts';
 
 const AUTH_CODE = 'aX9"\\<&/zz';
@@ -46,14 +53,18 @@ beforeAll(async () => {
   service = await startRawService(() => undefined);
 });
 afterEach(async () => {
-  service.respond = always(200, OK_JSON);
+  service.respond = respondWith(200, OK_JSON);
   for (const client of clients.splice(0)) await client.close();
   service.requests.length = 0;
 });
 afterAll(() => service.close());
 
 function client(credential: Credential, jsonAuth: 'basic' | 'session' = 'basic'): ServiceClient {
-  const made = clientOf(service.origin, credential, { jsonAuth, timeoutMs: 15_000, now: () => 59_000 });
+  const made = createTestClient(service.origin, credential, {
+    jsonAuth,
+    timeoutMs: 15_000,
+    now: () => 59_000,
+  });
   clients.push(made);
   return made;
 }
@@ -105,41 +116,48 @@ const escapeXml = (text: string): string => text.replace(/[&<>]/g, (c) => `&#${c
 describe('a secret that the service echoes', () => {
   type Case = [name: string, respond: Respond, run: (c: ServiceClient) => Promise<CallResult<unknown>>];
   const cases: Case[] = [
-    ['in a JSON response', always(200, JSON.stringify(buildEcho('S1'))), transfer],
+    ['in a JSON response', respondWith(200, JSON.stringify(buildEcho('S1'))), transfer],
     [
       'in a JSON response with escapes',
-      always(200, JSON.stringify(buildEcho('S1')).replaceAll('p', '\\u0070')),
+      respondWith(200, JSON.stringify(buildEcho('S1')).replaceAll('p', '\\u0070')),
       transfer,
     ],
     [
       'only in an escaped text',
-      always(200, '{"status":{"code":"S1","text":"\\u0070ä55 wörd/+&"}}'),
+      respondWith(200, '{"status":{"code":"S1","text":"\\u0070ä55 wörd/+&"}}'),
       transfer,
     ],
-    ['in a refusal', always(400, JSON.stringify(buildEcho('E1'))), transfer],
-    ['in a refused login', always(401, JSON.stringify(buildEcho('E1'))), transfer],
-    ['in a server error', always(500, JSON.stringify(buildEcho('E1'))), transfer],
-    ['in broken JSON', always(200, `{"status": ${echo}`), transfer],
-    ['in HTML', always(200, `<html>${echo}</html>`), transfer],
+    ['in a refusal', respondWith(400, JSON.stringify(buildEcho('E1'))), transfer],
+    ['in a refused login', respondWith(401, JSON.stringify(buildEcho('E1'))), transfer],
+    ['in a server error', respondWith(500, JSON.stringify(buildEcho('E1'))), transfer],
+    ['in broken JSON', respondWith(200, `{"status": ${echo}`), transfer],
+    ['in HTML', respondWith(200, `<html>${echo}</html>`), transfer],
     ['in a response that isn’t HTTP', (_r, socket) => socket.end(`${echo}\r\n\r\n`), transfer],
     ['in a header', (_r, socket) => socket.end(`HTTP/1.1 200 OK\r\n${echo}\r\n\r\n`), transfer],
     [
       'in an XML response',
-      always(
+      respondWith(
         200,
-        xmlAnswer('S1', `<r><x>${escapeXml(echo)}</x></r>`, `<msg><text>${escapeXml(echo)}</text></msg>`),
+        buildXmlResponse(
+          'S1',
+          `<r><x>${escapeXml(echo)}</x></r>`,
+          `<msg><text>${escapeXml(echo)}</text></msg>`,
+        ),
       ),
       (c) => user(c, 'xml'),
     ],
     [
       'in a CDATA section',
-      always(200, xmlAnswer('E1', `<r><x><![CDATA[${echo}]]></x></r>`)),
+      respondWith(200, buildXmlResponse('E1', `<r><x><![CDATA[${echo}]]></x></r>`)),
       (c) => user(c, 'xml'),
     ],
     ...['<!-- -->', '<?break?>', '<![CDATA[]]>'].map(
       (separator): Case => [
         `in an XML text split by ${separator}`,
-        always(200, xmlAnswer('S0502', `<r><x>${BASE64.slice(0, 9)}${separator}${BASE64.slice(9)}</x></r>`)),
+        respondWith(
+          200,
+          buildXmlResponse('S0502', `<r><x>${BASE64.slice(0, 9)}${separator}${BASE64.slice(9)}</x></r>`),
+        ),
         (c) =>
           c.run(
             redirectUpdate,
@@ -148,14 +166,14 @@ describe('a secret that the service echoes', () => {
           ),
       ],
     ),
-    ['in broken XML', always(200, `<response>${echo}`), (c) => user(c, 'xml')],
+    ['in broken XML', respondWith(200, `<response>${echo}`), (c) => user(c, 'xml')],
   ];
 
   it.each(cases)('is not shown %s', async (_name, respond, run) => {
     service.respond = respond;
     // A call masks only the secrets that it sent.
     const sentSecrets = run === transfer ? [PASSWORD, BASE64, AUTH_CODE] : [PASSWORD, BASE64, NEW_PASSWORD];
-    const result = await run(client(password)).catch((error: unknown) => error);
+    const result = await run(client(passwordCredential)).catch((error: unknown) => error);
     const text = renderEveryWay(result);
     for (const secret of sentSecrets) {
       for (const spelling of [secret, JSON.stringify(secret).slice(1, -1)])
@@ -167,8 +185,8 @@ describe('a secret that the service echoes', () => {
     ['sends', transfer],
     ['fetches', (c: ServiceClient) => c.run(domainAuthInfo, { name: 'a.rest' })],
   ])('is not shown in an unreadable response to a task that %s a secret', async (_what, run) => {
-    service.respond = always(200, `<html>${echo}</html>`);
-    const { unreadableResponse } = await errorOf(run(client(password)));
+    service.respond = respondWith(200, `<html>${echo}</html>`);
+    const { unreadableResponse } = await getServiceError(run(client(passwordCredential)));
     expect(unreadableResponse).toMatchObject({ reason: 'the response is not JSON', body: undefined });
   });
 
@@ -177,30 +195,35 @@ describe('a secret that the service echoes', () => {
     const own = `${PASSWORD} ${SHARED_SECRET}`;
     service.respond = (request, socket) => {
       const text = escapeXml(`${own} ${request.body.includes('auth_session') ? hash : '287082'}`);
-      socket.write(http(200, xmlAnswer(xmlSuccess(request), `<hash>${hash}</hash><r><x>${text}</x></r>`)));
+      socket.write(
+        buildHttpResponse(
+          200,
+          buildXmlResponse(getXmlSuccessCode(request), `<hash>${hash}</hash><r><x>${text}</x></r>`),
+        ),
+      );
     };
     const input = { source: 'a.rest', target: 'b.rest', type: 'domain', mode: 'frame' } as const;
-    const two = client(twoFactor);
+    const two = client(twoFactorCredential);
     expectNoSecret(await two.run(redirectUpdate, input));
     const refusal = (text: string): string =>
-      xmlAnswer('E1', '', `<msg><text>${escapeXml(text)}</text></msg>`);
-    service.respond = always(400, refusal(`${own} ${hash}`));
-    expectNoSecret(await errorOf(two.run(redirectUpdate, input)));
-    service.respond = always(400, refusal(`${own} 287082`));
-    expectNoSecret(await errorOf(client(twoFactor).run(redirectUpdate, input)));
+      buildXmlResponse('E1', '', `<msg><text>${escapeXml(text)}</text></msg>`);
+    service.respond = respondWith(400, refusal(`${own} ${hash}`));
+    expectNoSecret(await getServiceError(two.run(redirectUpdate, input)));
+    service.respond = respondWith(400, refusal(`${own} 287082`));
+    expectNoSecret(await getServiceError(client(twoFactorCredential).run(redirectUpdate, input)));
     expectNoSecret(two);
   });
 
   it('is not shown in responses to a session', async () => {
-    service.respond = always(200, JSON.stringify({ status: { code: 'S1', text: 'session-secret' } }), [
+    service.respond = respondWith(200, JSON.stringify({ status: { code: 'S1', text: 'session-secret' } }), [
       'set-cookie: service_session=session-secret; Path=/',
     ]);
-    const session = client(password, 'session');
+    const session = client(passwordCredential, 'session');
     const first = await session.run(domainDelete, { name: 'a.rest' });
     expect(first.envelope.status.text).toBe('[secret]');
     expectNoSecret([first, session]);
     const user = { user: 'kim', sessionId: 'session-secret' };
-    service.respond = always(200, JSON.stringify({ status: { code: 'S1321001' }, data: [user] }), [
+    service.respond = respondWith(200, JSON.stringify({ status: { code: 'S1321001' }, data: [user] }), [
       'set-cookie: service_session=session-secret; Path=/',
     ]);
     const login = await session.verify();
@@ -259,10 +282,13 @@ describe('masking', () => {
       messages: [{ text: 'a password is set', objects: [{ type: 'password', value: 'password' }] }],
       data: [{ password: 'password', other: 'it is hunter2', hunter2: 1 }],
     };
-    service.respond = always(200, JSON.stringify(answer));
-    const { envelope } = await client({ ...password, password: new Secret('hunter2') }).run(domainDelete, {
-      name: 'a.rest',
-    });
+    service.respond = respondWith(200, JSON.stringify(answer));
+    const { envelope } = await client({ ...passwordCredential, password: new Secret('hunter2') }).run(
+      domainDelete,
+      {
+        name: 'a.rest',
+      },
+    );
     expect(envelope.status.text).toBe('the password is set');
     expect(envelope.messages[0]).toMatchObject({
       text: 'a password is set',
@@ -272,8 +298,8 @@ describe('masking', () => {
   });
 
   it('keeps the status code, which decides the outcome', async () => {
-    service.respond = always(200, JSON.stringify({ status: { code: 'S0105', text: 'S0105' } }));
-    const odd = client({ ...password, password: new Secret('S0105') });
+    service.respond = respondWith(200, JSON.stringify({ status: { code: 'S0105', text: 'S0105' } }));
+    const odd = client({ ...passwordCredential, password: new Secret('S0105') });
     expect((await transfer(odd)).envelope.status).toEqual({ code: 'S0105', text: '[secret]' });
   });
 });
@@ -302,7 +328,9 @@ describe('credentials never mix', () => {
         owners.set(id, user);
         const cookie = [`set-cookie: service_session=${id}`];
         return socket.write(
-          isTwoFactor ? http(200, xmlAnswer('S1', `<hash>${id}</hash>`)) : http(200, OK_JSON, cookie),
+          isTwoFactor
+            ? buildHttpResponse(200, buildXmlResponse('S1', `<hash>${id}</hash>`))
+            : buildHttpResponse(200, OK_JSON, cookie),
         );
       }
       const basic = request.headers.find((header) => header.startsWith('authorization: Basic '))?.slice(21);
@@ -316,11 +344,18 @@ describe('credentials never mix', () => {
       if (asked !== undefined && owner !== asked) mixed.push(`${asked} went out as ${owner}`);
       const context = request.headers.find((header) => header.startsWith('x-service-context: '))?.slice(19);
       if (basic !== undefined && context !== CONTEXTS.get(owner)) mixed.push(`${owner} in ${context}`);
-      return socket.write(isTwoFactor ? http(200, xmlAnswer('S0502')) : http(200, okJson(request)));
+      return socket.write(
+        isTwoFactor
+          ? buildHttpResponse(200, buildXmlResponse('S0502'))
+          : buildHttpResponse(200, buildOkJson(request)),
+      );
     };
     const accountClients = ACCOUNTS.map((name) => {
       const account = { user: name, context: Number(CONTEXTS.get(name)) };
-      return client(isTwoFactor ? { ...twoFactor, ...account } : { ...password, ...account }, jsonAuth);
+      return client(
+        isTwoFactor ? { ...twoFactorCredential, ...account } : { ...passwordCredential, ...account },
+        jsonAuth,
+      );
     });
     await Promise.all(
       Array.from({ length: 1000 }, (_, n) => {
@@ -371,7 +406,7 @@ describe('a response', () => {
   });
 
   it('has at most 2 MB', () => {
-    expect(() => assertSize(Buffer.alloc(MAX_RESPONSE_BYTES))).not.toThrow();
-    expect(() => assertSize(Buffer.alloc(MAX_RESPONSE_BYTES + 1))).toThrow('too large');
+    expect(() => assertResponseSize(Buffer.alloc(MAX_RESPONSE_BYTES))).not.toThrow();
+    expect(() => assertResponseSize(Buffer.alloc(MAX_RESPONSE_BYTES + 1))).toThrow('too large');
   });
 });

@@ -6,15 +6,23 @@ import type { ServiceError } from '../../src/service/errors.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { domainDelete, domainRenew } from '../../src/service/tasks/domain.ts';
 import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
-import { application, clientOf, errorOf, PASSWORD, password, sendMarked, twoFactor } from './clients.ts';
 import {
-  http,
+  applicationCredential,
+  createTestClient,
+  getServiceError,
+  PASSWORD,
+  passwordCredential,
+  sendMarked,
+  twoFactorCredential,
+} from './clients.ts';
+import {
+  buildHttpResponse,
+  buildXmlResponse,
   OK_JSON,
   type RawRequest,
   type RawService,
   type Respond,
   startRawService,
-  xmlAnswer,
 } from './raw-service.ts';
 
 const ERROR_JSON = '{"status":{"code":"EF00803","text":"nope","type":"ERROR"}}';
@@ -40,24 +48,29 @@ async function serving(
       if (options.login !== undefined) return options.login(request, socket);
       open.add(`session-${++count}`);
       const age = options.maxAge === undefined ? '' : `; Max-Age=${options.maxAge}`;
-      return socket.write(http(200, OK_JSON, [`set-cookie: service_session=session-${count}; Path=/${age}`]));
+      return socket.write(
+        buildHttpResponse(200, OK_JSON, [`set-cookie: service_session=session-${count}; Path=/${age}`]),
+      );
     }
     if (request.body.includes('<code>1321001</code>')) {
       if (options.login !== undefined) return options.login(request, socket);
       const hash = `00000000-0000-0000-0000-${String(++count).padStart(12, '0')}`;
       open.add(hash);
       return socket.write(
-        http(200, xmlAnswer('S1321001', `<auth_session><hash>${hash}</hash></auth_session>`)),
+        buildHttpResponse(
+          200,
+          buildXmlResponse('S1321001', `<auth_session><hash>${hash}</hash></auth_session>`),
+        ),
       );
     }
     const id = sessionOf(request);
     const xml = request.line.includes(' /xml ');
     if (id !== undefined && open.has(id)) {
       if (request.line.includes('/logout') || request.body.includes('1321003')) open.delete(id);
-      return socket.write(http(200, xml ? xmlAnswer('S0502') : OK_JSON));
+      return socket.write(buildHttpResponse(200, xml ? buildXmlResponse('S0502') : OK_JSON));
     }
     if (options.refuse !== undefined) return options.refuse(request, socket);
-    return socket.write(http(401, xml ? '' : ERROR_JSON));
+    return socket.write(buildHttpResponse(401, xml ? '' : ERROR_JSON));
   });
   closers.push(service.close);
   const paths = (): string[] =>
@@ -78,7 +91,7 @@ function client(
   credential: Credential,
   options: Partial<ServiceClientOptions> = {},
 ): ServiceClient {
-  const made = clientOf(service.origin, credential, { jsonAuth: 'session', ...options });
+  const made = createTestClient(service.origin, credential, { jsonAuth: 'session', ...options });
   closers.push(() => made.close());
   return made;
 }
@@ -91,7 +104,7 @@ const redirect = (c: ServiceClient): Promise<unknown> =>
 describe('a JSON session', () => {
   it('is opened once for concurrent calls', async () => {
     const service = await serving();
-    const shared = client(service, password);
+    const shared = client(service, passwordCredential);
     await Promise.all(Array.from({ length: 20 }, () => remove(shared)));
     expect(service.paths().filter((path) => path === '/v1/login')).toHaveLength(1);
     expect(service.requests).toHaveLength(21);
@@ -99,7 +112,7 @@ describe('a JSON session', () => {
 
   it('is renewed once when it is refused, for all calls together', async () => {
     const service = await serving();
-    const shared = client(service, password);
+    const shared = client(service, passwordCredential);
     await remove(shared);
     service.open.clear();
     await Promise.all([remove(shared), renew(shared), remove(shared)]);
@@ -108,14 +121,14 @@ describe('a JSON session', () => {
 
   it('is requested at most twice by one call', async () => {
     const service = await serving();
-    const shared = client(service, password);
+    const shared = client(service, passwordCredential);
     const before = vi.fn(async (_refusal?: ServiceError) => service.open.clear());
     const { respond } = service;
     service.respond = (request, socket) => {
       respond(request, socket);
       service.open.clear();
     };
-    const error = await errorOf(
+    const error = await getServiceError(
       sendMarked(shared, domainRenew, { name: 'a.rest', period: 1 }, { mark: before }),
     );
     expect(error).toMatchObject({ kind: 'auth', code: 'EF00803', httpStatus: 401 });
@@ -134,7 +147,7 @@ describe('a JSON session', () => {
 
   it('sends no second request if marking it fails, and passes on that error unchanged', async () => {
     const service = await serving();
-    const shared = client(service, password);
+    const shared = client(service, passwordCredential);
     await remove(shared);
     service.open.clear();
     const gone = new Error('the order was settled');
@@ -148,11 +161,11 @@ describe('a JSON session', () => {
 
   it('doesn’t repeat a charge after an error that only mentions the session', async () => {
     const body = '{"status":{"code":"EF00001","text":"session has ended","type":"ERROR"}}';
-    const service = await serving({ refuse: (_r, socket) => socket.write(http(200, body)) });
-    const shared = client(service, password);
+    const service = await serving({ refuse: (_r, socket) => socket.write(buildHttpResponse(200, body)) });
+    const shared = client(service, passwordCredential);
     await remove(shared);
     service.open.clear();
-    expect((await errorOf(renew(shared))).kind).toBe('refused');
+    expect((await getServiceError(renew(shared))).kind).toBe('refused');
     expect(service.paths().filter((path) => path.includes('_renew'))).toHaveLength(1);
     await remove(shared);
     expect(
@@ -162,11 +175,13 @@ describe('a JSON session', () => {
   });
 
   it('repeats nothing after a response that leaves the outcome open', async () => {
-    const service = await serving({ refuse: (_r, socket) => socket.write(http(500, ERROR_JSON)) });
-    const shared = client(service, password);
+    const service = await serving({
+      refuse: (_r, socket) => socket.write(buildHttpResponse(500, ERROR_JSON)),
+    });
+    const shared = client(service, passwordCredential);
     await remove(shared);
     service.open.clear();
-    expect((await errorOf(remove(shared))).kind).toBe('unknown_outcome');
+    expect((await getServiceError(remove(shared))).kind).toBe('unknown_outcome');
     expect(service.requests).toHaveLength(3);
   });
 
@@ -177,7 +192,7 @@ describe('a JSON session', () => {
   ])('is renewed before the end of %s', async (_name, stated, options, seconds) => {
     let time = 1_000_000;
     const service = await serving(stated);
-    const shared = client(service, password, { now: () => time, ...options });
+    const shared = client(service, passwordCredential, { now: () => time, ...options });
     await remove(shared);
     time += (seconds - 31) * 1000;
     await remove(shared);
@@ -189,7 +204,7 @@ describe('a JSON session', () => {
 
   it('is ended when the client is closed', async () => {
     const service = await serving();
-    const shared = client(service, password);
+    const shared = client(service, passwordCredential);
     await remove(shared);
     await shared.close();
     expect(service.paths().at(-1)).toBe('/v1/logout');
@@ -197,32 +212,38 @@ describe('a JSON session', () => {
   });
 
   it.each<[string, Respond, string]>([
-    ['is refused', (_r, s) => s.write(http(401, ERROR_JSON)), 'auth'],
-    ['is refused by code', (_r, s) => s.write(http(200, ERROR_JSON)), 'auth'],
-    ['is not found', (_r, s) => s.write(http(404, '')), 'refused'],
-    ['is refused because of load', (_r, s) => s.write(http(429, '', ['retry-after: 7'])), 'busy'],
-    ['fails', (_r, s) => s.write(http(500, '')), 'not_sent'],
-    ['has no cookie', (_r, s) => s.write(http(200, OK_JSON)), 'not_sent'],
+    ['is refused', (_r, s) => s.write(buildHttpResponse(401, ERROR_JSON)), 'auth'],
+    ['is refused by code', (_r, s) => s.write(buildHttpResponse(200, ERROR_JSON)), 'auth'],
+    ['is not found', (_r, s) => s.write(buildHttpResponse(404, '')), 'refused'],
+    [
+      'is refused because of load',
+      (_r, s) => s.write(buildHttpResponse(429, '', ['retry-after: 7'])),
+      'busy',
+    ],
+    ['fails', (_r, s) => s.write(buildHttpResponse(500, '')), 'not_sent'],
+    ['has no cookie', (_r, s) => s.write(buildHttpResponse(200, OK_JSON)), 'not_sent'],
     [
       'has two cookies',
       (_r, s) =>
-        s.write(http(200, OK_JSON, ['set-cookie: service_session=a', 'set-cookie: service_session=b'])),
+        s.write(
+          buildHttpResponse(200, OK_JSON, ['set-cookie: service_session=a', 'set-cookie: service_session=b']),
+        ),
       'not_sent',
     ],
     [
       'has a cookie that is invalid in a header',
-      (_r, s) => s.write(http(200, OK_JSON, ['set-cookie: service_session=a b'])),
+      (_r, s) => s.write(buildHttpResponse(200, OK_JSON, ['set-cookie: service_session=a b'])),
       'not_sent',
     ],
     ['is truncated', (_r, s) => s.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{'), 'not_sent'],
     ['gets no response', () => undefined, 'not_sent'],
   ])('whose login %s leaves the task unsent', async (_name, login, kind) => {
     const service = await serving({ login });
-    const shared = client(service, password, { timeoutMs: 100 });
+    const shared = client(service, passwordCredential, { timeoutMs: 100 });
     const before = vi.fn(async () => undefined);
-    const error = await errorOf(shared.run(domainRenew, { name: 'a.rest', period: 1 }));
+    const error = await getServiceError(shared.run(domainRenew, { name: 'a.rest', period: 1 }));
     const marked = sendMarked(shared, domainRenew, { name: 'a.rest', period: 1 }, { mark: before });
-    expect((await errorOf(marked)).kind).toBe(kind);
+    expect((await getServiceError(marked)).kind).toBe(kind);
     expect(error.kind).toBe(kind);
     expect(error.message).toMatch(/^renewing a\.rest: /);
     expect(before, 'marks before a failed login').not.toHaveBeenCalled();
@@ -234,13 +255,15 @@ describe('a JSON session', () => {
     let answer: (() => void) | undefined;
     const service = await serving({
       login: (_r, socket) => {
-        answer = () => socket.write(http(200, OK_JSON, ['set-cookie: service_session=late']));
+        answer = () => socket.write(buildHttpResponse(200, OK_JSON, ['set-cookie: service_session=late']));
       },
     });
     service.open.add('late');
-    const shared = client(service, password);
+    const shared = client(service, passwordCredential);
     const controller = new AbortController();
-    const first = errorOf(shared.run(domainDelete, { name: 'a.rest' }, { signal: controller.signal }));
+    const first = getServiceError(
+      shared.run(domainDelete, { name: 'a.rest' }, { signal: controller.signal }),
+    );
     const second = remove(shared);
     await vi.waitUntil(() => answer !== undefined);
     controller.abort();
@@ -254,7 +277,7 @@ describe('a JSON session', () => {
 describe('a two-factor session', () => {
   it('is opened once, with one token, for concurrent calls', async () => {
     const service = await serving();
-    const shared = client(service, twoFactor, { now: () => 59_000 });
+    const shared = client(service, twoFactorCredential, { now: () => 59_000 });
     await Promise.all(Array.from({ length: 10 }, () => redirect(shared)));
     expect(service.paths().filter((path) => path === '/xml 1321001')).toHaveLength(1);
   });
@@ -266,7 +289,7 @@ describe('a two-factor session', () => {
     let time = 59_000;
     const waits: number[] = [];
     const service = await serving();
-    const shared = client(service, twoFactor, {
+    const shared = client(service, twoFactorCredential, {
       now: () => time,
       sleep: async (milliseconds) => {
         waits.push(milliseconds);
@@ -283,10 +306,10 @@ describe('a two-factor session', () => {
   it('is not opened if a call can’t wait for the next token, and the error says how long to wait', async () => {
     let time = 59_000;
     const service = await serving();
-    const shared = client(service, twoFactor, { now: () => time, timeoutMs: 1_999 });
+    const shared = client(service, twoFactorCredential, { now: () => time, timeoutMs: 1_999 });
     await redirect(shared);
     service.open.clear();
-    expect(await errorOf(redirect(shared))).toMatchObject({ kind: 'token_used', retryAfterMs: 1000 });
+    expect(await getServiceError(redirect(shared))).toMatchObject({ kind: 'token_used', retryAfterMs: 1000 });
     time += 1000;
     await redirect(shared);
     expect(tokensOf(service)).toEqual(['287082', '359152']);
@@ -301,9 +324,13 @@ describe('a two-factor session', () => {
     };
     const options = { now: () => time, tokenSteps, sleep, timeoutMs: 60_000 };
     const clients = [
-      client(service, { ...twoFactor, totpSecret: undefined, token: new Secret('287082') }, options),
-      client(service, { ...twoFactor, context: 1 }, options),
-      client(service, twoFactor, options),
+      client(
+        service,
+        { ...twoFactorCredential, totpSecret: undefined, token: new Secret('287082') },
+        options,
+      ),
+      client(service, { ...twoFactorCredential, context: 1 }, options),
+      client(service, twoFactorCredential, options),
     ];
     for (const each of clients) await redirect(each);
     expect(tokensOf(service)).toEqual(['287082', '359152', '969429']);
@@ -313,7 +340,7 @@ describe('a two-factor session', () => {
     let time = 59_000;
     const service = await serving();
     const aborted = vi.fn();
-    const shared = client(service, twoFactor, {
+    const shared = client(service, twoFactorCredential, {
       now: () => time,
       sleep: (_milliseconds, signal) =>
         new Promise((_resolve, reject) => {
@@ -327,7 +354,7 @@ describe('a two-factor session', () => {
     service.open.clear();
     time += 1;
     const controller = new AbortController();
-    const call = errorOf(
+    const call = getServiceError(
       shared.run(
         redirectUpdate,
         { source: 'a.rest', target: 'b.rest', type: 'domain', mode: 'frame' },
@@ -346,7 +373,7 @@ describe('a two-factor session', () => {
     const service = await serving();
     const hash = '00000000-0000-0000-0000-00000000aaaa';
     service.open.add(hash);
-    const given = { ...twoFactor, sessionHash: new Secret(hash), sessionEndsAt: time + 600_000 };
+    const given = { ...twoFactorCredential, sessionHash: new Secret(hash), sessionEndsAt: time + 600_000 };
     const shared = client(service, given, { now: () => time });
     await redirect(shared);
     expect(tokensOf(service)).toEqual([]);
@@ -359,12 +386,18 @@ describe('a two-factor session', () => {
     const service = await serving();
     const { port } = service;
     await service.close();
-    const shared = client(service, twoFactor, { now: () => 59_000 });
-    expect((await errorOf(redirect(shared))).kind).toBe('not_sent');
-    expect((await errorOf(redirect(shared))).cause, `port ${port}`).toMatchObject({ kind: 'not_sent' });
+    const shared = client(service, twoFactorCredential, { now: () => 59_000 });
+    expect((await getServiceError(redirect(shared))).kind).toBe('not_sent');
+    expect((await getServiceError(redirect(shared))).cause, `port ${port}`).toMatchObject({
+      kind: 'not_sent',
+    });
   });
 
-  const tokenOnly: TwoFactorCredential = { ...twoFactor, totpSecret: undefined, token: new Secret('123456') };
+  const tokenOnly: TwoFactorCredential = {
+    ...twoFactorCredential,
+    totpSecret: undefined,
+    token: new Secret('123456'),
+  };
 
   it('opened with a typed token lasts until the service refuses it, and the error says what to do', async () => {
     const service = await serving();
@@ -374,7 +407,7 @@ describe('a two-factor session', () => {
     time += 3_600_000;
     await redirect(shared);
     service.open.clear();
-    const error = await errorOf(redirect(shared));
+    const error = await getServiceError(redirect(shared));
     expect(error.kind).toBe('auth');
     expect(error.message).toContain('link the account again');
     expect(service.requests.filter(({ body }) => body.includes('<token>'))).toHaveLength(1);
@@ -399,7 +432,7 @@ describe('a two-factor session', () => {
 
   it('is ended on closing if the client opened it', async () => {
     const service = await serving();
-    const shared = client(service, twoFactor);
+    const shared = client(service, twoFactorCredential);
     await redirect(shared);
     await shared.close();
     expect(service.open.size).toBe(0);
@@ -408,14 +441,14 @@ describe('a two-factor session', () => {
   it.each<[string, Credential, RegExp]>([
     [
       'a shared secret that is not base32',
-      { ...twoFactor, totpSecret: new Secret('not base 32: 189') },
+      { ...twoFactorCredential, totpSecret: new Secret('not base 32: 189') },
       /base32/,
     ],
-    ['an empty shared secret', { ...twoFactor, totpSecret: new Secret('') }, /empty/],
+    ['an empty shared secret', { ...twoFactorCredential, totpSecret: new Secret('') }, /empty/],
     ['a token of five digits', { ...tokenOnly, token: new Secret('12345') }, /six digits/],
   ])('is not requested with %s', async (_name, credential, message) => {
     const service = await serving();
-    const error = await errorOf(redirect(client(service, credential)));
+    const error = await getServiceError(redirect(client(service, credential)));
     expect(error.kind).toBe('invalid_input');
     expect(error.message).toMatch(message);
     expect(service.requests).toHaveLength(0);
@@ -427,13 +460,13 @@ describe('a two-factor session', () => {
     ['the object', '', '<object><type>auth_session</type><value>{}</value></object>'],
   ])('is found in %s', async (_name, data, object) => {
     const hash = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
-    const answer = xmlAnswer('S1321001', data.replace('{}', hash)).replace(
+    const answer = buildXmlResponse('S1321001', data.replace('{}', hash)).replace(
       '</status>',
       `${object.replace('{}', hash)}</status>`,
     );
-    const service = await serving({ login: (_r, socket) => socket.write(http(200, answer)) });
+    const service = await serving({ login: (_r, socket) => socket.write(buildHttpResponse(200, answer)) });
     service.open.add(hash);
-    await redirect(client(service, twoFactor));
+    await redirect(client(service, twoFactorCredential));
     expect(service.requests.at(-1)?.body).toContain(`<auth_session><hash>${hash}</hash></auth_session>`);
   });
 });
@@ -441,26 +474,30 @@ describe('a two-factor session', () => {
 describe('verifying a credential', () => {
   it('logs in and out with a password', async () => {
     const service = await serving();
-    expect(await client(service, password, { jsonAuth: 'basic' }).verify()).toMatchObject({ verified: true });
+    expect(await client(service, passwordCredential, { jsonAuth: 'basic' }).verify()).toMatchObject({
+      verified: true,
+    });
     expect(service.paths()).toEqual(['/v1/login', '/v1/logout']);
     expect(service.requests[0]?.body).toContain(PASSWORD);
   });
 
   it('reports a refused password', async () => {
-    const service = await serving({ login: (_r, socket) => socket.write(http(401, ERROR_JSON)) });
-    const error = await errorOf(client(service, password).verify());
+    const service = await serving({
+      login: (_r, socket) => socket.write(buildHttpResponse(401, ERROR_JSON)),
+    });
+    const error = await getServiceError(client(service, passwordCredential).verify());
     expect(error).toMatchObject({ kind: 'auth', code: 'EF00803', text: 'nope' });
   });
 
   it('isn’t possible for a trusted application', async () => {
     const service = await serving();
-    expect(await client(service, application).verify()).toMatchObject({ verified: false });
+    expect(await client(service, applicationCredential).verify()).toMatchObject({ verified: false });
     expect(service.requests).toHaveLength(0);
   });
 
   it('needs the XML interface for two factors', async () => {
     const service = await serving();
-    const error = await errorOf(client(service, twoFactor, { xmlUrl: undefined }).verify());
+    const error = await getServiceError(client(service, twoFactorCredential, { xmlUrl: undefined }).verify());
     expect(error.kind).toBe('unsupported');
     expect(error.message).toContain('SERVICE_XML_URL');
   });

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { domainDelete, domainRenew } from '../../src/service/tasks/domain.ts';
 import { startChild } from '../support/child.ts';
-import { clientOf, errorOf, password } from './clients.ts';
+import { createTestClient, getServiceError, passwordCredential } from './clients.ts';
 import { OK_JSON } from './raw-service.ts';
 
 /*
@@ -58,10 +58,10 @@ describe('over TLS', () => {
   });
 
   it('nothing is sent to a service with an untrusted authority', async () => {
-    const client = clientOf(`https://localhost:${port}`, password);
+    const client = createTestClient(`https://localhost:${port}`, passwordCredential);
     const errors = [
-      await errorOf(client.run(domainRenew, { name: 'cafe.rest', period: 1 })),
-      await errorOf(client.run(domainDelete, { name: 'cafe.rest' })),
+      await getServiceError(client.run(domainRenew, { name: 'cafe.rest', period: 1 })),
+      await getServiceError(client.run(domainDelete, { name: 'cafe.rest' })),
     ];
     await client.close();
     expect(errors.map(({ kind }) => kind)).toEqual(['not_sent', 'not_sent']);

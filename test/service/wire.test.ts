@@ -17,15 +17,21 @@ import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
 import { sessionLogin, sessionLogout } from '../../src/service/tasks/session.ts';
 import { sslContactUpdate } from '../../src/service/tasks/ssl-contact.ts';
 import { userCreate } from '../../src/service/tasks/user.ts';
-import { application, clientOf, PASSWORD, password, twoFactor } from './clients.ts';
 import {
-  http,
-  okJson,
+  applicationCredential,
+  createTestClient,
+  PASSWORD,
+  passwordCredential,
+  twoFactorCredential,
+} from './clients.ts';
+import {
+  buildHttpResponse,
+  buildOkJson,
+  buildXmlResponse,
+  getXmlSuccessCode,
   type RawRequest,
   type RawService,
   startRawService,
-  xmlAnswer,
-  xmlSuccess,
 } from './raw-service.ts';
 
 const HASH = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
@@ -45,7 +51,11 @@ beforeAll(async () => {
     const session = ['set-cookie: service_session=abc-123; Path=/; Max-Age=599; secure; httponly'];
     const login = request.line.includes(' /v1/login') ? session : [];
     socket.write(
-      http(200, xml ? xmlAnswer(xmlSuccess(request), `<hash>${HASH}</hash>`) : okJson(request), login),
+      buildHttpResponse(
+        200,
+        xml ? buildXmlResponse(getXmlSuccessCode(request), `<hash>${HASH}</hash>`) : buildOkJson(request),
+        login,
+      ),
     );
   });
 });
@@ -65,7 +75,7 @@ async function capture(
   call: CallOptions = {},
   sessionPlace?: SessionPlace,
 ): Promise<string> {
-  client = clientOf(service.origin, credential, {
+  client = createTestClient(service.origin, credential, {
     jsonAuth: sessionPlace === undefined ? 'basic' : 'session',
     sessionPlace,
     // The first test vector of RFC 6238, appendix B.
@@ -249,14 +259,14 @@ describe('JSON requests, byte by byte', () => {
   ];
 
   it.each(cases)('%s', async (_name, run, expected) => {
-    expect(await capture(password, run, { ctid: 'order-1' })).toBe(expected);
+    expect(await capture(passwordCredential, run, { ctid: 'order-1' })).toBe(expected);
   });
 
   const updateNameservers: Run = (c) => c.run(domainUpdateNameservers, { name: 'a.rest', nameServers });
   const body = '{"nameServers":[{"name":"ns1.example.net"},{"name":"ns2.example.net"}]}';
 
   it('a trusted application signs with its uuid and sends no context', async () => {
-    expect(await capture(application, updateNameservers)).toBe(
+    expect(await capture(applicationCredential, updateNameservers)).toBe(
       jsonRequest('PUT /v1/domain/a.rest', body, [`authorization: ${APPLICATION}`]),
     );
   });
@@ -265,7 +275,7 @@ describe('JSON requests, byte by byte', () => {
     ['header', 'x-service-sessionid: abc-123'],
     ['cookie', 'cookie: service_session=abc-123'],
   ] as const)('a session sends its id in the %s, also to log out', async (place, header) => {
-    expect(await capture(password, updateNameservers, {}, place)).toBe(
+    expect(await capture(passwordCredential, updateNameservers, {}, place)).toBe(
       jsonRequest('PUT /v1/domain/a.rest', body, [header]),
     );
     await client?.close();
@@ -273,13 +283,16 @@ describe('JSON requests, byte by byte', () => {
   });
 
   it('the service’s headers have the configured prefix', async () => {
-    client = clientOf(service.origin, password, { headerPrefix: 'X-Acme-' });
+    client = createTestClient(service.origin, passwordCredential, { headerPrefix: 'X-Acme-' });
     await updateNameservers(client, {});
     const headers = [`authorization: ${BASIC}`, 'x-acme-context: 4'];
     expect(formatRequest(service.requests.at(-1))).toBe(jsonRequest('PUT /v1/domain/a.rest', body, headers));
     await client.close();
 
-    client = clientOf(service.origin, password, { headerPrefix: 'X-Acme-', jsonAuth: 'session' });
+    client = createTestClient(service.origin, passwordCredential, {
+      headerPrefix: 'X-Acme-',
+      jsonAuth: 'session',
+    });
     await updateNameservers(client, {});
     const session = ['x-acme-sessionid: abc-123'];
     expect(formatRequest(service.requests.at(-1))).toBe(jsonRequest('PUT /v1/domain/a.rest', body, session));
@@ -291,7 +304,7 @@ describe('JSON requests, byte by byte', () => {
     const user = { user: 'customer', context: 4, password: new Secret(PASSWORD) };
     const extras = { acl: true, profile: false, customer: true, timeout: 30 };
     const body = `{"user":"customer","context":4,"password":"${PASSWORD}"}`;
-    expect(await capture(password, (c) => c.run(sessionLogin, { ...user, ...extras }))).toBe(
+    expect(await capture(passwordCredential, (c) => c.run(sessionLogin, { ...user, ...extras }))).toBe(
       [
         'POST /v1/login?acl=true&profile=false&customer=true&timeout=30 HTTP/1.1',
         'connection: keep-alive',
@@ -303,13 +316,13 @@ describe('JSON requests, byte by byte', () => {
         body,
       ].join('\n'),
     );
-    expect(await capture(password, (c) => c.run(sessionLogout, { sessionId: new Secret('abc-123') }))).toBe(
-      jsonRequest('GET /v1/logout', undefined, ['x-service-sessionid: abc-123']),
-    );
+    expect(
+      await capture(passwordCredential, (c) => c.run(sessionLogout, { sessionId: new Secret('abc-123') })),
+    ).toBe(jsonRequest('GET /v1/logout', undefined, ['x-service-sessionid: abc-123']));
   });
 
   it('accepts a base address with a trailing slash', async () => {
-    client = clientOf(service.origin, password, { jsonUrl: `${service.origin}/v1/` });
+    client = createTestClient(service.origin, passwordCredential, { jsonUrl: `${service.origin}/v1/` });
     await client.run(domainDelete, { name: 'a.rest' });
     expect(service.requests.at(-1)?.line).toBe('DELETE /v1/domain/a.rest HTTP/1.1');
   });
@@ -323,7 +336,7 @@ describe('JSON requests, byte by byte', () => {
     ['a b', 'a%20b'],
   ])('writes the path segment %s as %s', async (source, segment) => {
     const input = { source, target: 'b.rest', type: 'DOMAIN', mode: 'HTTP' } as const;
-    expect(await capture(password, (c) => c.run(redirectUpdate, input))).toContain(
+    expect(await capture(passwordCredential, (c) => c.run(redirectUpdate, input))).toContain(
       `PUT /v1/redirect/${segment} HTTP`,
     );
   });
@@ -419,7 +432,7 @@ describe('XML requests, byte by byte', () => {
   ];
 
   it.each(cases)('%s', async (_name, run, expected) => {
-    expect(await capture(password, run, { interface: 'xml', ctid: 'order-1' })).toBe(
+    expect(await capture(passwordCredential, run, { interface: 'xml', ctid: 'order-1' })).toBe(
       xmlRequest(`${AUTH}${expected}`),
     );
   });
@@ -435,12 +448,12 @@ describe('XML requests, byte by byte', () => {
       '<authentication><trusted_application><uuid>6ba7b810-9dad-11d1-80b4-00c04fd430c8</uuid>' +
       `<password>${XML_PASSWORD}</password><application><name>domain steward</name></application>` +
       '</trusted_application></authentication>';
-    expect(await capture(application, update, { interface: 'xml' })).toBe(xmlRequest(block + task));
+    expect(await capture(applicationCredential, update, { interface: 'xml' })).toBe(xmlRequest(block + task));
   });
 
   it.each(['/', '/xml', '/xml/', '/xml/gate?of=us'])('are posted to %s unchanged', async (address) => {
     service.requests.length = 0;
-    client = clientOf(service.origin, password, { xmlUrl: `${service.origin}${address}` });
+    client = createTestClient(service.origin, passwordCredential, { xmlUrl: `${service.origin}${address}` });
     // Only the first line matters here, not the response.
     await update(client, { interface: 'xml' }).catch(() => undefined);
     expect(service.requests[0]?.line).toBe(`POST ${address} HTTP/1.1`);
@@ -448,7 +461,7 @@ describe('XML requests, byte by byte', () => {
 
   it('a two-factor account opens a session with a token and signs with its hash', async () => {
     const session = `<auth_session><hash>${HASH}</hash></auth_session>`;
-    expect(await capture(twoFactor, update)).toBe(xmlRequest(session + task));
+    expect(await capture(twoFactorCredential, update)).toBe(xmlRequest(session + task));
     const auth = AUTH.replace('</auth>', '<token>287082</token></auth>');
     expect(formatRequest(service.requests[0])).toBe(xmlRequest(`${auth}<task><code>1321001</code></task>`));
   });

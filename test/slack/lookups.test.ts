@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { visibleText } from '../../src/slack/kit/blocks.ts';
+import { getVisibleText } from '../../src/slack/kit/blocks.ts';
 import { rulesMessage, zonesMessage } from '../../src/slack/names/rules.view.ts';
 import { preregPage } from '../../src/slack/prereg/prereg.view.ts';
 import { restZone } from '../../src/zones/rest.ts';
 import { findZoneProfile } from '../../src/zones/rules.ts';
 import { renderText } from '../support/rendered.ts';
-import { expectMessage } from './kit/limits.ts';
+import { expectValidMessage } from './kit/limits.ts';
 
 const NOW = new Date('2027-06-14T09:00:00Z');
 const AT = { now: NOW, timeZone: 'UTC' };
@@ -13,13 +13,13 @@ const AT = { now: NOW, timeZone: 'UTC' };
 describe('the rules message', () => {
   it('describes a documented zone', () => {
     const message = rulesMessage(findZoneProfile('rest'), 'rest', undefined, AT);
-    expectMessage(message);
+    expectValidMessage(message);
     expect(renderText(message)).toMatchSnapshot();
   });
 
   it('describes an undocumented zone', () => {
     const message = rulesMessage(findZoneProfile('example'), 'example', undefined, AT);
-    expectMessage(message);
+    expectValidMessage(message);
     expect(renderText(message)).toMatchSnapshot();
   });
 
@@ -35,13 +35,13 @@ describe('the rules message', () => {
       },
     };
     const message = rulesMessage(findZoneProfile('cafe.rest'), 'rest', name, AT);
-    expectMessage(message);
+    expectValidMessage(message);
     expect(renderText(message)).toMatchSnapshot();
   });
 
   it('lists the documented zones', () => {
     const message = zonesMessage([restZone]);
-    expectMessage(message);
+    expectValidMessage(message);
     expect(renderText(message)).toMatchSnapshot();
   });
 });
@@ -57,7 +57,7 @@ describe('a page of preregistrations', () => {
 
   it('says if nothing was found', () => {
     const message = preregPage(query, { records: [], summary: 0 }, 'json');
-    expectMessage(message);
+    expectValidMessage(message);
     expect(renderText(message)).toMatchSnapshot();
   });
 
@@ -71,7 +71,7 @@ describe('a page of preregistrations', () => {
     const record = { name: 'cafe.rest', ...given, nameServers, preregConfig };
     const { blocks } = preregPage({ ...query, keys: [] }, { records: [record] }, 'json');
     const shown = ['cafe.rest', 'kim, 4', '7', 'ns1.a.rest, ns2.a.rest', '1 Mar 2027 – 1 Apr 2027', 'no'];
-    expect(visibleText(blocks.filter(({ type }) => type === 'data_table')).split('\n')).toEqual([
+    expect(getVisibleText(blocks.filter(({ type }) => type === 'data_table')).split('\n')).toEqual([
       ...['Name', 'Owner', 'Tech contact', 'Nameservers', 'Confirmation', 'Recommended'],
       ...shown,
     ]);
@@ -83,6 +83,6 @@ describe('a page of preregistrations', () => {
       status: 'PENDING',
       phase: 'sunrise1',
     }));
-    expectMessage(preregPage(query, { records, summary: 120 }, 'json'));
+    expectValidMessage(preregPage(query, { records, summary: 120 }, 'json'));
   });
 });

@@ -1,20 +1,26 @@
 import { describe, expect, test } from 'vitest';
-import { CALLS_FOR_THE_LOG, type Exempt, filesIn, findIn, textsOf } from '../support/sentences.ts';
+import {
+  type Exemptions,
+  findInFiles,
+  LOG_AND_ERROR_CALLS,
+  listFiles,
+  listTextsWithWords,
+} from '../support/sentences.ts';
 
 /*
  * Texts for users are in views. Declarations of commands and forms may have their own: row texts, labels and
  * schema errors.
  */
 
-/** Texts of declarations. `description` names a sent file; `consequence` is for the scopes in `doctor`. */
-const DECLARED: Exempt = {
-  calls: new RegExp(`${CALLS_FOR_THE_LOG.source}|^(?:z\\s*\\.[^]*|\\w*(?:[fF]ields?|Schema)|\\w*Reason)$`),
+/** Texts of declarations. `description` names a sent file; `consequenceIfMissing` is for the scopes in `doctor`. */
+const DECLARATION_EXEMPTIONS: Exemptions = {
+  calls: new RegExp(`${LOG_AND_ERROR_CALLS.source}|^(?:z\\s*\\.[^]*|\\w*(?:[fF]ields?|Schema)|\\w*Reason)$`),
   properties:
-    /^(?:usage|summary|example|title|submit|label|hint|placeholder|options|choiceHint|xmlFeatures|description|consequence)$/,
+    /^(?:usage|summary|example|title|submit|label|hint|placeholder|options|choiceHint|xmlFeatures|description|consequenceIfMissing)$/,
 };
 
-function sentencesIn(source: string): string[] {
-  return textsOf(3, source, DECLARED);
+function findSentences(source: string): string[] {
+  return listTextsWithWords(3, source, DECLARATION_EXEMPTIONS);
 }
 
 describe('the check', () => {
@@ -27,13 +33,13 @@ describe('the check', () => {
     ["const DAYS = z\n  .string()\n  .regex(/a/, 'Give a whole number.');", 0],
     ["deps.log.warn({ err }, 'checking whether a person is an admin');", 0],
   ])('finds the sentences in %s: %i', (source, count) => {
-    expect(sentencesIn(source)).toHaveLength(count);
+    expect(findSentences(source)).toHaveLength(count);
   });
 });
 
-const FILES = filesIn('slack').filter((file) => !file.endsWith('.view.ts'));
+const FILES = listFiles('slack').filter((file) => !file.endsWith('.view.ts'));
 
 test('only views contain sentences', () => {
   expect(FILES.length).toBeGreaterThan(80);
-  expect(findIn(FILES, sentencesIn)).toEqual([]);
+  expect(findInFiles(FILES, findSentences)).toEqual([]);
 });

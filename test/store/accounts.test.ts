@@ -25,13 +25,13 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-const VERIFIED = new Date('2026-03-08T06:59:59.123Z');
-let people = 0;
+const VERIFIED_AT = new Date('2026-03-08T06:59:59.123Z');
+let personCount = 0;
 
-/** Accounts of one new person. */
-function person() {
-  people += 1;
-  const userId = `U${people}`;
+/** Returns a new person's ID, a builder of accounts for it, and a function that lists stored accounts. */
+function createPerson() {
+  personCount += 1;
+  const userId = `U${personCount}`;
   const account = (id: string, changes: Partial<PersonAccount> = {}): PersonAccount => ({
     id: `${userId}-${id}`,
     teamId: 'T1',
@@ -42,14 +42,14 @@ function person() {
     login: 'alice',
     application: undefined,
     isActive: true,
-    verifiedAt: VERIFIED,
+    verifiedAt: VERIFIED_AT,
     ...changes,
   });
   const list = () => store.list('T1', userId);
   return { userId, account, list };
 }
 
-function sealed(byte: number, keyId = 'k1'): SealedSecret {
+function createSealed(byte: number, keyId = 'k1'): SealedSecret {
   return { keyId, bytes: Uint8Array.from([byte, 0, 255]) };
 }
 
@@ -63,59 +63,63 @@ const application = {
 } as const;
 
 test('linked accounts are read back in full, and the last one is active', async () => {
-  const { account, list } = person();
+  const { account, list } = createPerson();
   const first = account('a');
   const second = account('b', application);
-  await store.save(first, sealed(1));
-  await store.save(second, sealed(2));
+  await store.save(first, createSealed(1));
+  await store.save(second, createSealed(2));
   expect(await list()).toEqual([{ ...first, isActive: false }, second]);
-  expect(await store.find(second.id)).toEqual({ account: second, sealed: sealed(2) });
+  expect(await store.find(second.id)).toEqual({ account: second, sealed: createSealed(2) });
   expect(await store.find('nobody')).toBeUndefined();
   expect(await store.list('T2', first.userId)).toEqual([]);
 });
 
 test('accounts are listed by context number, the application last', async () => {
-  const { account, list } = person();
-  await store.save(account('app', application), sealed(1));
+  const { account, list } = createPerson();
+  await store.save(account('app', application), createSealed(1));
   for (const context of [10, 1, 4]) {
-    await store.save(account(`c${context}`, { context, slot: String(context) }), sealed(context));
+    await store.save(account(`c${context}`, { context, slot: String(context) }), createSealed(context));
   }
   expect((await list()).map(({ slot }) => slot)).toEqual(['1', '4', '10', 'application']);
 });
 
 test('an account linked again with the same login keeps its ID for pending orders', async () => {
-  const { account, list } = person();
-  await store.save(account('old', { verifiedAt: undefined }), sealed(1));
-  await store.save(account('new'), sealed(2));
+  const { account, list } = createPerson();
+  await store.save(account('old', { verifiedAt: undefined }), createSealed(1));
+  await store.save(account('new'), createSealed(2));
   expect(await list()).toEqual([account('old')]);
-  expect((await store.find(account('old').id))?.sealed).toEqual(sealed(2));
+  expect((await store.find(account('old').id))?.sealed).toEqual(createSealed(2));
 });
 
 test.each([
   ['another login', { login: 'bob' }],
   ['another method', { method: 'two_factor' }],
 ] as const)('linking with %s replaces the account', async (_, changes) => {
-  const { account, list } = person();
-  await store.save(account('old'), sealed(1));
-  await store.save(account('new', changes), sealed(2));
+  const { account, list } = createPerson();
+  await store.save(account('old'), createSealed(1));
+  await store.save(account('new', changes), createSealed(2));
   expect(await list()).toEqual([account('new', changes)]);
   expect(await store.find(account('old').id)).toBeUndefined();
 });
 
 test('10 concurrent links by one person, in one slot or several, leave one active account', async () => {
-  const { account, list } = person();
-  const same = Array.from({ length: 5 }, (_, index) => account(`same-${index}`, { login: `login-${index}` }));
-  const others = [1, 2, 3, 5, 6].map((context) => account(`c${context}`, { context, slot: String(context) }));
-  await Promise.all([...same, ...others].map((each, index) => store.save(each, sealed(index))));
+  const { account, list } = createPerson();
+  const sameSlot = Array.from({ length: 5 }, (_, index) =>
+    account(`same-${index}`, { login: `login-${index}` }),
+  );
+  const otherSlots = [1, 2, 3, 5, 6].map((context) =>
+    account(`c${context}`, { context, slot: String(context) }),
+  );
+  await Promise.all([...sameSlot, ...otherSlots].map((each, index) => store.save(each, createSealed(index))));
   const accounts = await list();
   expect(accounts.map(({ slot }) => slot)).toEqual(['1', '2', '3', '4', '5', '6']);
   expect(accounts.filter(({ isActive }) => isActive)).toHaveLength(1);
 });
 
 test('activating an account deactivates the other', async () => {
-  const { userId, account, list } = person();
-  await store.save(account('a'), sealed(1));
-  await store.save(account('b', { slot: '1', context: 1 }), sealed(2));
+  const { userId, account, list } = createPerson();
+  await store.save(account('a'), createSealed(1));
+  await store.save(account('b', { slot: '1', context: 1 }), createSealed(2));
   expect(await store.activate('T1', userId, '4')).toBe(true);
   expect((await list()).map(({ slot, isActive }) => [slot, isActive])).toEqual([
     ['1', false],
@@ -131,9 +135,9 @@ test('activating an account deactivates the other', async () => {
 });
 
 test('deleting an account deletes its secret, and activates no other account', async () => {
-  const { account, list } = person();
-  await store.save(account('a'), sealed(1));
-  await store.save(account('b', { slot: '1', context: 1 }), sealed(2));
+  const { account, list } = createPerson();
+  await store.save(account('a'), createSealed(1));
+  await store.save(account('b', { slot: '1', context: 1 }), createSealed(2));
   await store.remove([account('b').id]);
   expect(await list()).toEqual([account('a', { isActive: false })]);
   await store.remove([]);
@@ -142,31 +146,31 @@ test('deleting an account deletes its secret, and activates no other account', a
 });
 
 test('an account is marked as verified, and a deleted account is ignored', async () => {
-  const { account, list } = person();
-  await store.save(account('a', application), sealed(1));
-  await store.markVerified(account('a').id, VERIFIED);
-  expect((await list())[0]?.verifiedAt).toEqual(VERIFIED);
-  await store.markVerified('nobody', VERIFIED);
+  const { account, list } = createPerson();
+  await store.save(account('a', application), createSealed(1));
+  await store.markVerified(account('a').id, VERIFIED_AT);
+  expect((await list())[0]?.verifiedAt).toEqual(VERIFIED_AT);
+  await store.markVerified('nobody', VERIFIED_AT);
 });
 
 test('credentials with older keys are resealed, unless the account was linked again meanwhile', async () => {
-  const { account } = person();
-  await store.save(account('a'), sealed(1, 'old'));
-  await store.save(account('b', { slot: '1', context: 1 }), sealed(2, 'older'));
-  await store.save(account('c', { slot: '2', context: 2 }), sealed(3, 'new'));
-  const mine = async (limit = 1_000) =>
+  const { account } = createPerson();
+  await store.save(account('a'), createSealed(1, 'old'));
+  await store.save(account('b', { slot: '1', context: 1 }), createSealed(2, 'older'));
+  await store.save(account('c', { slot: '2', context: 2 }), createSealed(3, 'new'));
+  const listOwnIds = async (limit = 1_000) =>
     (await store.listSealedWithOtherKey('new', limit))
       .map(({ account: { id } }) => id)
       .filter((id) => id.startsWith(`${account('a').userId}-`));
-  expect(await mine()).toEqual([account('a').id, account('b').id]);
+  expect(await listOwnIds()).toEqual([account('a').id, account('b').id]);
   expect(await store.listSealedWithOtherKey('new', 1)).toHaveLength(1);
 
-  expect(await store.reseal(account('a').id, sealed(1, 'old'), sealed(9, 'new'))).toBe(true);
-  expect((await store.find(account('a').id))?.sealed).toEqual(sealed(9, 'new'));
-  await store.save(account('b', { slot: '1', context: 1 }), sealed(7, 'older'));
-  expect(await store.reseal(account('b').id, sealed(2, 'older'), sealed(8, 'new'))).toBe(false);
+  expect(await store.reseal(account('a').id, createSealed(1, 'old'), createSealed(9, 'new'))).toBe(true);
+  expect((await store.find(account('a').id))?.sealed).toEqual(createSealed(9, 'new'));
+  await store.save(account('b', { slot: '1', context: 1 }), createSealed(7, 'older'));
+  expect(await store.reseal(account('b').id, createSealed(2, 'older'), createSealed(8, 'new'))).toBe(false);
   expect((await store.find(account('b').id))?.sealed, 'a newer credential was overwritten').toEqual(
-    sealed(7, 'older'),
+    createSealed(7, 'older'),
   );
-  expect(await mine()).toEqual([account('b').id]);
+  expect(await listOwnIds()).toEqual([account('b').id]);
 });

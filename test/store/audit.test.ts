@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { EventLog } from '../../src/ledger/events.ts';
 import { createEventLog } from '../../src/store/events.ts';
-import { at, collect, newOrder, type Rig, startExecution, startRig } from './order-rig.ts';
+import { collectRows, newOrder, type Rig, secondsLater, startExecution, startRig } from './order-rig.ts';
 
 let rig: Rig;
 beforeAll(async () => {
@@ -9,25 +9,27 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-const ofOrders = async (read: ReturnType<EventLog['read']>) =>
-  (await collect(read)).flatMap((logged) => ('event' in logged ? [] : logged));
+const collectOrderEvents = async (read: ReturnType<EventLog['read']>) =>
+  (await collectRows(read)).flatMap((logged) => ('event' in logged ? [] : logged));
 
-test('the audit log of a period is sorted, with each line’s current order, for any batch size', async () => {
+test('the audit log of a period is sorted, with each event’s current order, at any batch size', async () => {
   const first = newOrder();
   await startExecution(rig, first);
-  const second = await rig.save(newOrder({ createdAt: at(0) }));
-  await rig.apply(second.id, { type: 'denied', by: 'U0BOB', reason: 'too dear' }, at(10));
+  const second = await rig.save(newOrder({ createdAt: secondsLater(0) }));
+  await rig.apply(second.id, { type: 'denied', by: 'U0BOB', reason: 'too dear' }, secondsLater(10));
   await rig.save(newOrder({ state: 'DRAFT' }));
-  await rig.apply(first.id, { type: 'released' }, at(11));
+  await rig.apply(first.id, { type: 'released' }, secondsLater(11));
 
   const expected = [
-    [first.id, 'approved', at(1)],
-    [first.id, 'claimed', at(2)],
-    [first.id, 'sending', at(3)],
-    [second.id, 'denied', at(10)],
+    [first.id, 'approved', secondsLater(1)],
+    [first.id, 'claimed', secondsLater(2)],
+    [first.id, 'sending', secondsLater(3)],
+    [second.id, 'denied', secondsLater(10)],
   ];
   for (const batch of [1, 2, 3, 4, 5, 500]) {
-    const rows = await ofOrders(createEventLog(rig.database, '', batch).read(at(1), at(11)));
+    const rows = await collectOrderEvents(
+      createEventLog(rig.database, '', batch).read(secondsLater(1), secondsLater(11)),
+    );
     expect(
       rows.map(({ order, entry }) => [order.id, entry.kind, entry.at]),
       `in batches of ${batch}`,
@@ -39,11 +41,15 @@ test('the audit log of a period is sorted, with each line’s current order, for
     });
   }
   for (const batch of [1, 2, 3, 500]) {
-    const all = await ofOrders(createEventLog(rig.database, '', batch).read(at(-1), at(60)));
+    const all = await collectOrderEvents(
+      createEventLog(rig.database, '', batch).read(secondsLater(-1), secondsLater(60)),
+    );
     expect(
       all.map(({ entry }) => entry.kind),
       `with simultaneous events, in batches of ${batch}`,
     ).toEqual(['requested', 'requested', 'approved', 'claimed', 'sending', 'denied', 'released', 'finished']);
   }
-  expect(await collect(createEventLog(rig.database, '').read(at(100), at(200)))).toEqual([]);
+  expect(
+    await collectRows(createEventLog(rig.database, '').read(secondsLater(100), secondsLater(200))),
+  ).toEqual([]);
 });

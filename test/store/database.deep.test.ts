@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-/** Starts a server in place of the database's until the test ends, and returns its port. */
+/** Starts a server that replaces the database's until the test ends. @returns its port */
 async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -36,7 +36,7 @@ describe('a working database', () => {
     expect(settings).toEqual([{ statement: '10s', idle: '15s', zone: 'UTC' }]);
   });
 
-  test('has its tables in the public schema, for any search path of the database', async () => {
+  test('has its tables in the public schema, regardless of its search path', async () => {
     const { url, drop } = await createTestDatabase('empty');
     onTestFinished(drop);
     const name = new URL(url).pathname.slice(1);
@@ -59,17 +59,17 @@ describe('a working database', () => {
     expect(schemas).toEqual([{ schemaname: 'public' }]);
   });
 
-  test('gets no settings at connection start, which PgBouncer would refuse', async () => {
-    const started: string[][] = [];
+  test('gets no startup parameters that PgBouncer would refuse', async () => {
+    const startupParameters: string[][] = [];
     const bouncer = createServer((socket) => {
       socket.once('data', (packet) => {
-        // Length and version, then names and values, each with a terminating zero.
-        started.push(
+        // The packet has its length, a version, and zero-terminated names and values.
+        startupParameters.push(
           packet
             .subarray(8)
             .toString()
             .split('\0')
-            .filter((_, at) => at % 2 === 0),
+            .filter((_, index) => index % 2 === 0),
         );
         socket.destroy();
       });
@@ -80,12 +80,12 @@ describe('a working database', () => {
     onTestFinished(() => database.close());
     await expect(database.run({ text: 'SELECT 1', values: [] })).rejects.toThrow();
     await expect(migrate({ url })).rejects.toThrow();
-    expect(started.length).toBeGreaterThanOrEqual(2);
+    expect(startupParameters.length).toBeGreaterThanOrEqual(2);
     const known = ['user', 'database', 'client_encoding', 'application_name', ''];
-    expect(started.flat().filter((name) => !known.includes(name))).toEqual([]);
+    expect(startupParameters.flat().filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  test('that closes our connection is reconnected', async () => {
+  test('is reconnected after it closes a connection', async () => {
     const { id } = await rig.save(newOrder());
     const lines: string[] = [];
     const log = createLog('warn', { write: (line: string) => lines.push(line) });
@@ -109,12 +109,12 @@ describe('an unreachable database', () => {
     onTestFinished(() => database.close());
     const store = createOrderStore(database, BOT_SIGNER);
 
-    const begun = performance.now();
+    const startedAt = performance.now();
     const error = await store.load('x1', 'system').then(
       () => undefined,
       (reason: unknown) => reason,
     );
-    expect(performance.now() - begun, 'the query hung').toBeLessThan(9_000);
+    expect(performance.now() - startedAt, 'the query hung').toBeLessThan(9_000);
     expect(error).toBeInstanceOf(StoreError);
     expect(error).toMatchObject({ message: expect.stringMatching(/^orders\.load: the database failed/) });
     expect(inspect(error, { depth: 10 })).not.toContain('hunter2');

@@ -12,15 +12,15 @@ beforeEach(async () => {
   await rig.database.prisma.domain.deleteMany();
 });
 
-/** A different time for each field. */
+/** Every field has a different time. */
 const at = (hour: number) => new Date(Date.UTC(2027, 2, 28, hour, 59, 59, 123));
 
-const bare = createWatchedDomain('cafe.rest', 'U0ALICE', at(0));
-const full: WatchedDomain = {
-  ...bare,
+const minimalDomain = createWatchedDomain('cafe.rest', 'U0ALICE', at(0));
+const completeDomain: WatchedDomain = {
+  ...minimalDomain,
   expiry: { at: at(1), source: 'person' },
   registeredBy: 'U0BOB',
-  renewed: { until: at(2), at: at(3) },
+  unpublishedRenewal: { until: at(2), at: at(3) },
   trusted: { registrar: 'Régistrar “One”', at: at(4), transferExpectedAt: at(5) },
   deletedAt: at(6),
   lastLookupAt: at(7),
@@ -35,38 +35,44 @@ const full: WatchedDomain = {
 };
 
 test.each([
-  ['added', full, undefined],
-  ['added with nothing known', bare, undefined],
-  ['filled in', bare, full],
-  ['emptied', full, { ...bare, nextRegistryLookupAt: full.nextRegistryLookupAt }],
-])('a name that is %s is read back unchanged, alone and among others', async (_what, first, then) => {
-  expect(await rig.store.add(first)).toBe(true);
-  if (then !== undefined) expect(await rig.store.change(first, then)).toBe(true);
-  const saved = then === undefined ? first : { ...then, version: first.version + 1 };
+  ['added', completeDomain, undefined],
+  ['added without optional fields', minimalDomain, undefined],
+  ['changed to have all fields', minimalDomain, completeDomain],
+  [
+    'changed to have no optional fields',
+    completeDomain,
+    { ...minimalDomain, nextRegistryLookupAt: completeDomain.nextRegistryLookupAt },
+  ],
+])('a name that is %s is read back unchanged, alone and among others', async (_what, initial, changed) => {
+  expect(await rig.store.add(initial)).toBe(true);
+  if (changed !== undefined) expect(await rig.store.change(initial, changed)).toBe(true);
+  const saved = changed === undefined ? initial : { ...changed, version: initial.version + 1 };
   expect(await rig.store.find('cafe.rest')).toEqual(saved);
   expect(await rig.store.findMany(['cafe.rest', 'bistro.rest'])).toEqual([saved]);
 });
 
 test('a watched name is not added again', async () => {
-  await rig.store.add(full);
-  expect(await rig.store.add(bare)).toBe(false);
-  expect(await rig.store.find('cafe.rest')).toEqual(full);
+  await rig.store.add(completeDomain);
+  expect(await rig.store.add(minimalDomain)).toBe(false);
+  expect(await rig.store.find('cafe.rest')).toEqual(completeDomain);
 });
 
 test.each([
-  ['a date', { expiry: { at: at(20), source: 'rdap' } }],
-  ['anything else', { lastLookupAt: at(20) }],
+  ['the expiry date', { expiry: { at: at(20), source: 'rdap' } }],
+  ['another field', { lastLookupAt: at(20) }],
 ] as const)('of two concurrent changes of %s, only one is saved', async (_what, change) => {
-  await rig.store.add(bare);
+  await rig.store.add(minimalDomain);
   expect(
-    (await Promise.all([1, 2].map(() => rig.store.change(bare, { ...bare, ...change })))).toSorted(),
+    (
+      await Promise.all([1, 2].map(() => rig.store.change(minimalDomain, { ...minimalDomain, ...change })))
+    ).toSorted(),
   ).toEqual([false, true]);
   expect(await rig.store.find('cafe.rest')).toMatchObject({ ...change, version: 1 });
 });
 
 test('an unwatched name is neither found nor changed', async () => {
   expect(await rig.store.find('cafe.rest')).toBeUndefined();
-  expect(await rig.store.change(bare, full)).toBe(false);
+  expect(await rig.store.change(minimalDomain, completeDomain)).toBe(false);
   expect(await rig.store.find('cafe.rest')).toBeUndefined();
 });
 
@@ -83,8 +89,8 @@ test('a page lists names by expiry, then names deleted early, then names without
     'in-300-days.rest': { expiry: expiring(300) },
     'without-a-date.rest': {},
   };
-  for (const [name, known] of Object.entries(names))
-    await rig.store.add({ ...createWatchedDomain(name, 'U0ALICE', at(0)), ...known });
+  for (const [name, fields] of Object.entries(names))
+    await rig.store.add({ ...createWatchedDomain(name, 'U0ALICE', at(0)), ...fields });
   const range = { from: day(-80), until: day(31), deletedFrom: day(-35) };
   const expected = [
     'deleted-after-its-expiry.rest',

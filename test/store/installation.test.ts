@@ -11,13 +11,13 @@ useTestDatabase((opened) => {
   database = opened;
 });
 
-const rows = z.array(z.object({ name: z.string(), team: z.string() }));
+const rowsSchema = z.array(z.object({ name: z.string(), team: z.string() }));
 
-async function teamsOf(table: string, key: string) {
+async function loadTeams(table: string, nameColumn: string) {
   const found = await database.run(
-    Prisma.sql`SELECT ${Prisma.raw(key)} AS name, team_id AS team FROM ${Prisma.raw(table)} ORDER BY 1`,
+    Prisma.sql`SELECT ${Prisma.raw(nameColumn)} AS name, team_id AS team FROM ${Prisma.raw(table)} ORDER BY 1`,
   );
-  return Object.fromEntries(rows.parse(found).map(({ name, team }) => [name, team]));
+  return Object.fromEntries(rowsSchema.parse(found).map(({ name, team }) => [name, team]));
 }
 
 async function watch(name: string): Promise<void> {
@@ -33,18 +33,18 @@ test('new rows belong to the served workspace', async () => {
   await installation.assignWorkspace('T0FIRST');
   await watch('first.rest');
   await settings.save([{ name: 'approval_ttl', before: '3d', after: '2d' }], 'U0ADA', NOW);
-  expect(await teamsOf('domains', 'name')).toEqual({ 'first.rest': 'T0FIRST' });
-  expect(await teamsOf('settings', 'key')).toEqual({ approval_ttl: 'T0FIRST' });
+  expect(await loadTeams('domains', 'name')).toEqual({ 'first.rest': 'T0FIRST' });
+  expect(await loadTeams('settings', 'key')).toEqual({ approval_ttl: 'T0FIRST' });
 
   await installation.assignWorkspace('T0SECOND');
   await watch('second.rest');
-  expect(await teamsOf('domains', 'name'), 'the first workspace keeps its rows').toEqual({
+  expect(await loadTeams('domains', 'name'), 'the first workspace keeps its rows').toEqual({
     'first.rest': 'T0FIRST',
     'second.rest': 'T0SECOND',
   });
 });
 
-test('every table has a team ID, a reference to a row with one, or belongs to the installation', async () => {
+test('tables without a team ID refer to a row with one, or belong to the installation', async () => {
   const found = await database.run(Prisma.sql`
     SELECT table_name AS name FROM information_schema.tables t
     WHERE table_schema = current_schema() AND NOT EXISTS (

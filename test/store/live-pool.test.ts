@@ -4,13 +4,13 @@ import { type Database, openDatabase, Prisma } from '../../src/store/database.ts
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { DatabaseProxy } from '../support/database-proxy.ts';
 
-const pids = z.array(z.object({ pid: z.number() }));
+const pidRowsSchema = z.array(z.object({ pid: z.number() }));
 const proxy = new DatabaseProxy();
 let testDatabase: TestDatabase;
 let database: Database;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
-  database = openDatabase({ url: await proxy.start(testDatabase.url), checkAfterMs: 0 });
+  database = openDatabase({ url: await proxy.start(testDatabase.url), testAfterIdleMs: 0 });
 });
 afterAll(async () => {
   await database.close();
@@ -18,7 +18,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** Runs as many concurrent statements as there are connections, by Prisma and SQL. */
+/** Runs one statement per connection at the same time, half of them with Prisma. */
 function runQueries(): Promise<unknown[]> {
   return Promise.all(
     Array.from({ length: 10 }, (_, n) =>
@@ -32,7 +32,7 @@ test.each(Array.from({ length: 10 }, (_, n) => n))(
   async () => {
     await runQueries();
     proxy.cut();
-    proxy.mend();
+    proxy.restore();
     expect(await runQueries()).toHaveLength(10);
   },
 );
@@ -43,21 +43,21 @@ test('queries succeed after a firewall dropped idle connections', async () => {
   expect(await runQueries()).toHaveLength(10);
 });
 
-test('a connection to a former server is closed, for Prisma and SQL', async () => {
+test('connections to a former server are closed, for Prisma and SQL', async () => {
   await runQueries();
-  const former = await listConnections();
+  const formerPids = await listServerPids();
   database.server.addConnection({}, 'another server');
   await runQueries();
-  const current = await listConnections();
-  expect(former.filter((each) => current.includes(each))).toEqual([]);
+  const currentPids = await listServerPids();
+  expect(formerPids.filter((each) => currentPids.includes(each))).toEqual([]);
 });
 
-/** The server's processes for the connections of the pool. */
-async function listConnections(): Promise<readonly unknown[]> {
-  const read = async (n: number): Promise<unknown> => {
+/** Lists the IDs of the server processes that handle the pool's connections. */
+async function listServerPids(): Promise<readonly unknown[]> {
+  const readPid = async (n: number): Promise<unknown> => {
     const statement = Prisma.sql`SELECT pg_backend_pid() AS pid, pg_sleep(0.1)::text`;
     return n % 2 === 0 ? database.run(statement) : database.prisma.$queryRaw(statement);
   };
-  const rows = await Promise.all(Array.from({ length: 10 }, (_, n) => read(n)));
-  return rows.flatMap((found) => pids.parse(found).map(({ pid }) => pid));
+  const rows = await Promise.all(Array.from({ length: 10 }, (_, n) => readPid(n)));
+  return rows.flatMap((found) => pidRowsSchema.parse(found).map(({ pid }) => pid));
 }

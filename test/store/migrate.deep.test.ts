@@ -25,7 +25,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function ownMigrations(): Promise<string[]> {
+async function listOwnMigrations(): Promise<string[]> {
   const entries = await readdir(OWN_MIGRATIONS, { withFileTypes: true });
   return entries
     .filter((entry) => entry.isDirectory())
@@ -48,7 +48,7 @@ async function query(sql: string): Promise<pg.QueryResultRow[]> {
   }
 }
 
-async function tables(): Promise<string[]> {
+async function listTables(): Promise<string[]> {
   const rows = await query(
     "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> '_prisma_migrations' ORDER BY 1",
   );
@@ -56,17 +56,17 @@ async function tables(): Promise<string[]> {
 }
 
 describe("the project's own migrations", () => {
-  test('are applied once; a second run finds nothing to do', async () => {
-    expect(await migrate({ url: database.url })).toEqual({ applied: await ownMigrations() });
+  test('are applied once, and a second run applies none', async () => {
+    expect(await migrate({ url: database.url })).toEqual({ applied: await listOwnMigrations() });
     expect(await migrate({ url: database.url })).toEqual({ applied: [] });
   });
 
   test('are applied once by three replicas that start at the same time', async () => {
     const replicas = await Promise.all([1, 2, 3].map(() => migrate({ url: database.url })));
-    expect(replicas.flatMap(({ applied }) => applied).sort()).toEqual(await ownMigrations());
+    expect(replicas.flatMap(({ applied }) => applied).sort()).toEqual(await listOwnMigrations());
   });
 
-  test('are recorded so that Prisma’s own engine recognizes them', async () => {
+  test('are recorded in a form that Prisma’s own engine recognizes', async () => {
     await migrate({ url: database.url });
     const engine = await openSchemaEngine(await readFile(SCHEMA, 'utf8'), database.url);
     const diagnosis = await engine.diagnoseMigrationHistory({
@@ -75,7 +75,7 @@ describe("the project's own migrations", () => {
         lockfile: { path: 'migration_lock.toml', content: 'provider = "postgresql"\n' },
         shadowDbInitScript: '',
         migrationDirectories: await Promise.all(
-          (await ownMigrations()).map(async (path) => {
+          (await listOwnMigrations()).map(async (path) => {
             const value = await readFile(new URL(`${path}/migration.sql`, OWN_MIGRATIONS), 'utf8');
             return { path, migrationFile: { path: 'migration.sql', content: { tag: 'ok', value } } };
           }),
@@ -93,15 +93,19 @@ describe("the project's own migrations", () => {
     });
   });
 
-  test('lead to prisma/schema.prisma', async () => {
-    const last = (await ownMigrations()).at(-1);
-    const reached = await readFile(new URL(`${last}/schema.prisma`, OWN_MIGRATIONS), 'utf8');
-    const missing = await diffSchemas(reached, await readFile(SCHEMA, 'utf8'), inject('postgresUrl'));
-    expect(missing, 'the schema was changed without a migration: npm run migration -- NAME').toBe('');
+  test('produce the schema of prisma/schema.prisma', async () => {
+    const lastMigration = (await listOwnMigrations()).at(-1);
+    const migratedSchema = await readFile(new URL(`${lastMigration}/schema.prisma`, OWN_MIGRATIONS), 'utf8');
+    const missingSql = await diffSchemas(
+      migratedSchema,
+      await readFile(SCHEMA, 'utf8'),
+      inject('postgresUrl'),
+    );
+    expect(missingSql, 'the schema has no migration; run npm run migration -- NAME').toBe('');
   });
 });
 
-test('semicolons in functions, texts and comments don’t split a statement', async () => {
+test('semicolons in functions, strings and comments don’t split a statement', async () => {
   await writeMigration(
     '1_trigger',
     `-- First one; then the other.
@@ -124,14 +128,14 @@ test('a broken migration is reported with its line, changes nothing, and runs on
     issue: 'failed',
     message: expect.stringMatching(/2_bad: relation "missing" does not exist.*Nothing was applied/),
   });
-  expect(await tables()).toEqual(['good']);
+  expect(await listTables()).toEqual(['good']);
 
   await writeMigration('2_bad', 'CREATE TABLE whole ();\n\nSELECT nothing;');
   await expect(migrate({ url: database.url, folder })).rejects.toThrow(/2_bad, line 3: column "nothing"/);
 
   await writeMigration('2_bad', 'CREATE TABLE whole ();');
   expect(await migrate({ url: database.url, folder })).toEqual({ applied: ['2_bad'] });
-  expect(await tables()).toEqual(['good', 'whole']);
+  expect(await listTables()).toEqual(['good', 'whole']);
 });
 
 test('an interrupted migration changes nothing', async () => {
@@ -149,7 +153,7 @@ test('an interrupted migration changes nothing', async () => {
     { interval: 20 },
   );
   await failed;
-  expect(await tables()).toEqual([]);
+  expect(await listTables()).toEqual([]);
 });
 
 test('a database migrated by a newer release is refused', async () => {
@@ -170,7 +174,7 @@ test('a database from before the first release is refused, and not changed', asy
     issue: 'before_first_release',
     message: expect.stringMatching(/00000000000000_init.*before the first release.*DATABASE_URL or DATA_DIR/),
   });
-  expect(await tables()).toEqual(['former']);
+  expect(await listTables()).toEqual(['former']);
 });
 
 test('a migration that the prisma command left unfinished is refused', async () => {
@@ -192,7 +196,7 @@ test('a migration that was changed after it had been applied is reported', async
   expect(logged).toEqual(['The migration 1_first was changed after it was applied.']);
 });
 
-test('an unreachable database is named, without its password', async () => {
+test('the error for an unreachable database names it without its password', async () => {
   const error = await migrate({ url: 'postgresql://steward:hunter2@127.0.0.1:1/orders' }).catch(
     (e: unknown) => e,
   );
@@ -208,7 +212,7 @@ describe('npm run migrate', () => {
     const env = { DATABASE_URL: database.url };
     const first = startChild(CLI, { args: ['migrate'], env, cwd: folder });
     expect(await first.ended, first.output()).toBe(0);
-    for (const name of await ownMigrations())
+    for (const name of await listOwnMigrations())
       expect(first.output()).toContain(`Applied the migration ${name}.`);
 
     const second = startChild(CLI, { args: ['migrate'], env, cwd: folder });
@@ -221,7 +225,7 @@ describe('npm run migrate', () => {
     const env = { DATABASE_URL: undefined, DATA_DIR: folder };
     const child = startChild(CLI, { args: ['migrate', '--serve'], env, cwd: folder });
     try {
-      const [, file = '', port] = await child.line(
+      const [, file = '', port] = await child.waitForLine(
         /^PGPASSWORD="\$\(cat '(.*)'\)" psql .* -p (\d+) -U postgres/,
       );
       const password = await readFile(file, 'utf8');
@@ -237,7 +241,7 @@ describe('npm run migrate', () => {
     expect(await child.ended, child.output()).toBe(0);
   });
 
-  test('reports a problem in one sentence, and exits with 1', async () => {
+  test('reports a problem in one sentence, and exits with code 1', async () => {
     const child = startChild(CLI, {
       args: ['migrate'],
       env: { DATABASE_URL: 'postgresql://127.0.0.1:1/x' },

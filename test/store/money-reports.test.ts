@@ -8,7 +8,7 @@ useTestDatabase((opened) => {
   database = opened;
 });
 
-test('a lapsed name counts in the month in which its lapse was confirmed', async () => {
+test('a lapsed name counts in the month when its lapse was confirmed', async () => {
   const store = createMoneyReportStore(database);
   const at = (day: string) => new Date(`${day}T12:00:00Z`);
   for (const [name, day] of [
@@ -28,5 +28,5 @@ test('a lapsed name counts in the month in which its lapse was confirmed', async
       },
     });
   const month = [new Date('2026-11-01T00:00:00Z'), new Date('2026-12-01T00:00:00Z')] as const;
-  expect(await store.listLapsed(...month)).toEqual(['in.rest']);
+  expect(await store.listLapsedNames(...month)).toEqual(['in.rest']);
 });

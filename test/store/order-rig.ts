@@ -10,45 +10,45 @@ import { createOrderStore } from '../../src/store/orders.ts';
 import { SUFFICIENT_APPROVAL, newOrder as sampleOrder } from '../orders/sample.ts';
 import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { orderEvent } from '../support/log.ts';
+import { newOrderEvent } from '../support/log.ts';
 
-/** The start time; the store has no clock of its own. */
-export const T0 = new Date('2026-03-08T06:59:59.123Z');
+/** When each test starts. The store has no clock of its own. */
+export const START_TIME = new Date('2026-03-08T06:59:59.123Z');
 
-export function at(seconds: number): Date {
-  return new Date(T0.getTime() + seconds * 1_000);
+export function secondsLater(seconds: number): Date {
+  return new Date(START_TIME.getTime() + seconds * 1_000);
 }
 
-export const SEALED: SealedSecret = { keyId: 'k1', bytes: Uint8Array.from([0, 1, 2, 254, 255]) };
+export const SEALED_SECRET: SealedSecret = { keyId: 'k1', bytes: Uint8Array.from([0, 1, 2, 254, 255]) };
 
 let count = 0;
 
-/** A new order of one unique name, unless names are given. */
+/** Creates an order for the names, or for one unique name. */
 export function newOrder(changes: Partial<Order> = {}, names?: readonly string[]): Order {
   count += 1;
   const id = changes.id ?? `order-${count}`;
   return sampleOrder(names ?? [`name-${count}.rest`], {
     id,
     account: { id: 'account-1', login: 'alice', method: 'password', context: 4 },
-    expiresAt: at(3_600),
-    remindAt: at(600),
+    expiresAt: secondsLater(3_600),
+    remindAt: secondsLater(600),
     deliveryId: `delivery-${id}`,
-    createdAt: T0,
+    createdAt: START_TIME,
     ...changes,
   });
 }
 
-/** When an order is due, and when its messages are. */
-export const DUE_TIMES = `
+/** Selects when an order's work and its notifications are due. */
+export const DUE_TIMES_QUERY = `
   SELECT o.due_at AS work, n.due_at AS notifications FROM orders o
   JOIN notifications n ON n.subject_kind = 'order' AND n.subject_id = o.id AND n.purpose = 'plan' WHERE o.id = $1`;
 
-/** The order store on a separate database. */
+/** Starts the order store on a separate database. */
 export async function startRig() {
   const testDatabase = await createTestDatabase();
   const admin = new pg.Client({ connectionString: testDatabase.url });
   await admin.connect();
-  // Far from UTC and with a change to summer time next to T0: nothing may depend on the server's time zone.
+  // Nothing may depend on the server's time zone. It is far from UTC; summer time begins after the start.
   await admin.query(`
     ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET timezone = 'America/New_York'`);
   const database: Database = openDatabase({ url: testDatabase.url });
@@ -65,21 +65,21 @@ export async function startRig() {
       return (await admin.query(text, values)).rows;
     },
     /**
-     * Starts work while another transaction holds a row, and releases it when every part of the work is waiting.
-     * @param end ends the transaction
+     * Starts work while another transaction locks a row. Ends that transaction when all the work is waiting.
+     * @param lockSql the SQL statement that locks the row
      */
-    async whileHolding<T>(
-      text: string,
+    async runWhileLocked<T>(
+      lockSql: string,
       values: unknown[],
-      begin: () => Promise<T>[],
-      end: 'ROLLBACK' | 'COMMIT' = 'ROLLBACK',
+      startWork: () => Promise<T>[],
+      transactionEnd: 'ROLLBACK' | 'COMMIT' = 'ROLLBACK',
     ): Promise<T[]> {
       await admin.query('BEGIN');
       try {
-        await admin.query(text, values);
-        const begun = begin();
-        const all = Promise.all(begun);
-        all.catch(() => undefined); // reported when it is awaited
+        await admin.query(lockSql, values);
+        const startedWork = startWork();
+        const results = Promise.all(startedWork);
+        results.catch(() => undefined); // Awaiting it below reports the error.
         await expect
           .poll(
             async () => {
@@ -91,19 +91,19 @@ export async function startRig() {
             },
             { interval: 10, timeout: 10_000, message: 'not all of the work waits for the row' },
           )
-          .toBe(begun.length);
-        await admin.query(end);
-        return await all;
+          .toBe(startedWork.length);
+        await admin.query(transactionEnd);
+        return await results;
       } catch (error) {
         await admin.query('ROLLBACK');
         throw error;
       }
     },
     async findDueTimes(id: string): Promise<Readonly<Record<'work' | 'notifications', unknown>>> {
-      const { rows } = await admin.query(DUE_TIMES, [id]);
+      const { rows } = await admin.query(DUE_TIMES_QUERY, [id]);
       return { work: rows[0]?.work ?? undefined, notifications: rows[0]?.notifications ?? undefined };
     },
-    /** Lets the database's leases age by these seconds. */
+    /** Moves the ends of all leases back by these seconds. */
     async ageLeases(seconds: number): Promise<void> {
       for (const table of ['orders', 'notifications', 'webhook_deliveries'])
         await admin.query(`UPDATE ${table} SET lease_until = lease_until - $1 * interval '1 s'`, [seconds]);
@@ -112,8 +112,15 @@ export async function startRig() {
     async save(order: Order): Promise<Order> {
       const conflict = await store.create({
         order,
-        log: [{ ...orderEvent('requested', order.state), actor: order.requesterId, version: 1, at: T0 }],
-        sealedInput: order.secretHash !== undefined ? SEALED : undefined,
+        log: [
+          {
+            ...newOrderEvent('requested', order.state),
+            actor: order.requesterId,
+            version: 1,
+            at: START_TIME,
+          },
+        ],
+        sealedInput: order.secretHash !== undefined ? SEALED_SECRET : undefined,
       });
       expect(conflict, 'unexpected conflict').toBeUndefined();
       return this.read(order.id);
@@ -148,24 +155,24 @@ export function createCommit(before: Order, event: OrderEvent, at: Date): OrderC
   return { before, after: result.order, log: result.log, guard };
 }
 
-/** Saves an order in execution: approved, claimed by `worker`, with its first `sent` items sent. */
-export async function startExecution(rig: Rig, order: Order, sent = 1): Promise<Order> {
+/** Saves an order that is approved, claimed by `worker`, and whose first items were sent. */
+export async function startExecution(rig: Rig, order: Order, sentCount = 1): Promise<Order> {
   await rig.save(order);
   await rig.apply(
     order.id,
     { type: 'approved', by: 'U0BOB', ...SUFFICIENT_APPROVAL, validApprovers: ['U0BOB'] },
-    at(1),
+    secondsLater(1),
   );
-  let now = await rig.apply(order.id, { type: 'claimed', workerId: 'worker' }, at(2), {
+  let current = await rig.apply(order.id, { type: 'claimed', workerId: 'worker' }, secondsLater(2), {
     leaseMs: 20_000,
   });
-  for (let n = 1; n <= sent; n += 1) {
-    now = await rig.apply(order.id, { type: 'sending', workerId: 'worker', n }, at(3));
+  for (let n = 1; n <= sentCount; n += 1) {
+    current = await rig.apply(order.id, { type: 'sending', workerId: 'worker', n }, secondsLater(3));
   }
-  return now;
+  return current;
 }
 
-export async function collect<T>(rows: AsyncIterable<T>): Promise<T[]> {
+export async function collectRows<T>(rows: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const row of rows) all.push(row);
   return all;

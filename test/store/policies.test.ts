@@ -4,9 +4,9 @@ import type { PolicyRule } from '../../src/policy/policy.ts';
 import type { PolicyDraft, PolicyStore } from '../../src/policy/ports.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
-import { rule } from '../policy/sample.ts';
+import { newPolicyRule } from '../policy/sample.ts';
 import { useTestDatabase } from '../support/database.ts';
-import { clearLog, teamEvents } from '../support/log.ts';
+import { deleteTeamEvents, readTeamEvents } from '../support/log.ts';
 import { confirmPolicy } from '../support/proposals.ts';
 
 let database: Database;
@@ -21,13 +21,13 @@ beforeEach(async () => {
   await database.prisma.policyVersion.deleteMany();
   await database.prisma.policyDraft.deleteMany();
   await database.prisma.proposal.deleteMany();
-  await clearLog(database);
+  await deleteTeamEvents(database);
 });
 
-const AT = new Date('2026-11-22T08:00:00Z');
+const NOW = new Date('2026-11-22T08:00:00Z');
 const LATER = new Date('2026-11-22T09:00:00Z');
 
-const large = rule({
+const largeRenewalsRule = newPolicyRule({
   name: 'large renewals',
   tasks: ['renew'],
   names: ['*.rest', 'tag:brand'],
@@ -41,10 +41,15 @@ const large = rule({
   escalateTo: ['U0BOSS'],
   breakGlass: true,
 });
-const free = rule({ name: 'redirects', tasks: ['redirect'], decision: 'free', approvers: [] });
+const redirectsRule = newPolicyRule({
+  name: 'redirects',
+  tasks: ['redirect'],
+  decision: 'free',
+  approvers: [],
+});
 
-async function saveDraft(rules: readonly PolicyRule[], at = AT): Promise<PolicyDraft> {
-  const { revision } = getDraftBase(await store.current(), await store.findDraft());
+async function saveDraft(rules: readonly PolicyRule[], at = NOW): Promise<PolicyDraft> {
+  const { revision } = getDraftBase(await store.loadCurrentPolicy(), await store.findDraft());
   const saved = await store.saveDraft(rules, revision, 'U0ADA', at);
   if (saved === undefined) throw new Error('the draft was not saved');
   return saved;
@@ -52,122 +57,127 @@ async function saveDraft(rules: readonly PolicyRule[], at = AT): Promise<PolicyD
 
 const confirm = (revision: string, by: string) => confirmPolicy(database, 'T1', revision, by, LATER);
 
-async function putInForce(rules: readonly PolicyRule[]): Promise<void> {
+async function publishAndConfirm(rules: readonly PolicyRule[]): Promise<void> {
   const { revision } = await saveDraft(rules);
-  await store.publish(revision, 'U0ADA', AT);
+  await store.publish(revision, 'U0ADA', NOW);
   await confirm(revision, 'U0BOB');
 }
 
 async function loadLog(teamId = 'T1') {
-  return (await teamEvents(database, teamId)).flatMap((event) => ('changes' in event ? event : []));
+  return (await readTeamEvents(database, teamId)).flatMap((event) => ('changes' in event ? event : []));
 }
 
 test('the policy starts as version 0, without rules or a draft', async () => {
-  expect(await store.current()).toEqual({ version: 0, rules: [] });
+  expect(await store.loadCurrentPolicy()).toEqual({ version: 0, rules: [] });
   expect(await store.findPublished()).toBeUndefined();
   expect(await store.findDraft()).toBeUndefined();
 });
 
 test('a draft is read back with every field of its rules, in order', async () => {
-  const saved = await saveDraft([large, free]);
+  const saved = await saveDraft([largeRenewalsRule, redirectsRule]);
   expect(await store.findDraft()).toEqual({
     revision: saved.revision,
-    rules: [large, free],
+    rules: [largeRenewalsRule, redirectsRule],
     changedBy: 'U0ADA',
-    changedAt: AT,
+    changedAt: NOW,
     proposal: undefined,
   });
-  expect(await store.current()).toEqual({ version: 0, rules: [] });
+  expect(await store.loadCurrentPolicy()).toEqual({ version: 0, rules: [] });
 });
 
 test('only one of two concurrent changes of a draft is saved', async () => {
-  const { revision } = await saveDraft([large]);
+  const { revision } = await saveDraft([largeRenewalsRule]);
   const both = await Promise.all([
-    store.saveDraft([large, free], revision, 'U0ADA', AT),
-    store.saveDraft([free], revision, 'U0BOB', AT),
+    store.saveDraft([largeRenewalsRule, redirectsRule], revision, 'U0ADA', NOW),
+    store.saveDraft([redirectsRule], revision, 'U0BOB', NOW),
   ]);
   expect(both.filter((saved) => saved === undefined)).toHaveLength(1);
-  expect(await store.saveDraft([], 'version 0', 'U0BOB', AT)).toBeUndefined();
+  expect(await store.saveDraft([], 'version 0', 'U0BOB', NOW)).toBeUndefined();
   expect((await loadLog()).map(({ kind }) => kind)).toEqual(['policy_draft_changed', 'policy_draft_changed']);
 });
 
-test('a change of an older version isn’t saved over a newer one', async () => {
-  await putInForce([large]);
-  expect(await store.saveDraft([free], 'version 0', 'U0BOB', AT)).toBeUndefined();
-  expect(await store.saveDraft([free], 'version 1', 'U0BOB', AT)).toMatchObject({ rules: [free] });
+test('a change based on an older version can’t overwrite a newer one', async () => {
+  await publishAndConfirm([largeRenewalsRule]);
+  expect(await store.saveDraft([redirectsRule], 'version 0', 'U0BOB', NOW)).toBeUndefined();
+  expect(await store.saveDraft([redirectsRule], 'version 1', 'U0BOB', NOW)).toMatchObject({
+    rules: [redirectsRule],
+  });
 });
 
 describe('publishing', () => {
   test('takes effect as the next version when another admin confirms it', async () => {
-    const { revision } = await saveDraft([large]);
-    expect(await store.publish(revision, 'U0ADA', AT)).toMatchObject({ kind: 'published' });
-    expect((await store.current()).version).toBe(0);
+    const { revision } = await saveDraft([largeRenewalsRule]);
+    expect(await store.publish(revision, 'U0ADA', NOW)).toMatchObject({ kind: 'published' });
+    expect((await store.loadCurrentPolicy()).version).toBe(0);
     expect(await confirm(revision, 'U0ADA')).toEqual({ kind: 'refused', code: 'own' });
-    expect((await store.current()).version).toBe(0);
+    expect((await store.loadCurrentPolicy()).version).toBe(0);
     expect(await confirm(revision, 'U0BOB')).toMatchObject({
       kind: 'applied',
-      proposal: { payload: { version: 1, before: [], rules: [large] } },
+      proposal: { payload: { version: 1, before: [], rules: [largeRenewalsRule] } },
     });
     expect(await store.findPublished()).toEqual({
       version: 1,
-      rules: [large],
+      rules: [largeRenewalsRule],
       publishedBy: 'U0ADA',
       confirmedBy: 'U0BOB',
       confirmedAt: LATER,
     });
-    expect(await store.current()).toEqual({ version: 1, rules: [large] });
+    expect(await store.loadCurrentPolicy()).toEqual({ version: 1, rules: [largeRenewalsRule] });
     expect(await store.findDraft()).toBeUndefined();
   });
 
   test('keeps every version, and the newest is in force', async () => {
-    await putInForce([large]);
-    await putInForce([large, free]);
-    expect(await store.current()).toEqual({ version: 2, rules: [large, free] });
+    await publishAndConfirm([largeRenewalsRule]);
+    await publishAndConfirm([largeRenewalsRule, redirectsRule]);
+    expect(await store.loadCurrentPolicy()).toEqual({
+      version: 2,
+      rules: [largeRenewalsRule, redirectsRule],
+    });
     expect(await database.prisma.policyVersion.count()).toBe(2);
   });
 
   test('is withdrawn by any change of the draft', async () => {
-    const { revision } = await saveDraft([large]);
-    await store.publish(revision, 'U0ADA', AT);
-    const changed = await saveDraft([large, free]);
+    const { revision } = await saveDraft([largeRenewalsRule]);
+    await store.publish(revision, 'U0ADA', NOW);
+    const changed = await saveDraft([largeRenewalsRule, redirectsRule]);
     expect(await confirm(revision, 'U0BOB')).toMatchObject({ code: 'gone' });
     expect(await confirm(changed.revision, 'U0BOB')).toMatchObject({ code: 'gone' });
     expect(await store.publish(revision, 'U0ADA', LATER)).toEqual({ kind: 'stale' });
-    expect((await store.current()).version).toBe(0);
+    expect((await store.loadCurrentPolicy()).version).toBe(0);
   });
 
   test('happens once for concurrent confirmations', async () => {
-    const { revision } = await saveDraft([large]);
-    await store.publish(revision, 'U0ADA', AT);
+    const { revision } = await saveDraft([largeRenewalsRule]);
+    await store.publish(revision, 'U0ADA', NOW);
     const all = await Promise.all(['U0BOB', 'U0CAROL', 'U0DAVE'].map((by) => confirm(revision, by)));
     expect(all.filter(({ kind }) => kind === 'applied')).toHaveLength(1);
-    expect((await store.current()).version).toBe(1);
+    expect((await store.loadCurrentPolicy()).version).toBe(1);
   });
 
   test('is refused if it changes nothing or is already published', async () => {
-    await putInForce([large]);
-    const same = await saveDraft([large]);
-    expect(await store.publish(same.revision, 'U0ADA', AT)).toEqual({ kind: 'no_difference' });
-    const other = await saveDraft([free]);
-    await store.publish(other.revision, 'U0ADA', AT);
-    expect(await store.publish(other.revision, 'U0BOB', AT)).toEqual({
+    await publishAndConfirm([largeRenewalsRule]);
+    const same = await saveDraft([largeRenewalsRule]);
+    expect(await store.publish(same.revision, 'U0ADA', NOW)).toEqual({ kind: 'no_difference' });
+    const other = await saveDraft([redirectsRule]);
+    await store.publish(other.revision, 'U0ADA', NOW);
+    expect(await store.publish(other.revision, 'U0BOB', NOW)).toEqual({
       kind: 'already_published',
-      by: 'U0ADA',
+      proposer: 'U0ADA',
     });
   });
 });
 
 test('a changed draft isn’t discarded by a click on its former revision', async () => {
-  const { revision } = await saveDraft([large]);
-  const changed = await saveDraft([free]);
-  expect(await store.discardDraft(revision, 'U0BOB', AT)).toBe(false);
-  expect(await store.discardDraft(changed.revision, 'U0BOB', AT)).toBe(true);
+  const { revision } = await saveDraft([largeRenewalsRule]);
+  const changed = await saveDraft([redirectsRule]);
+  expect(await store.discardDraft(revision, 'U0BOB', NOW)).toBe(false);
+  expect(await store.discardDraft(changed.revision, 'U0BOB', NOW)).toBe(true);
   expect(await store.findDraft()).toBeUndefined();
 });
 
-test('the audit log has each change with its author, by rule, and amounts with their currency', async () => {
-  await putInForce([large]);
-  await saveDraft([free], LATER);
+test('the audit log has the author and changed rules of each event, and the currency of amounts', async () => {
+  await publishAndConfirm([largeRenewalsRule]);
+  await saveDraft([redirectsRule], LATER);
   const { revision = '' } = (await store.findDraft()) ?? {};
   await store.discardDraft(revision, 'U0BOB', LATER);
   const lines = await loadLog();
@@ -191,8 +201,8 @@ test('the audit log has each change with its author, by rule, and amounts with t
 });
 
 test('a team sees only its own policy', async () => {
-  await putInForce([large]);
-  const other = createPolicyStore(database, 'T2', true);
-  expect(await other.current()).toEqual({ version: 0, rules: [] });
+  await publishAndConfirm([largeRenewalsRule]);
+  const otherTeamStore = createPolicyStore(database, 'T2', true);
+  expect(await otherTeamStore.loadCurrentPolicy()).toEqual({ version: 0, rules: [] });
   expect(await loadLog('T2')).toEqual([]);
 });

@@ -2,10 +2,10 @@ import { beforeAll, expect, test } from 'vitest';
 import { parseFilter } from '../../src/names/filter.ts';
 import type { NameCursor, NameQuery } from '../../src/names/ports.ts';
 import { type Database, Prisma } from '../../src/store/database.ts';
-import { countZones, selectPage } from '../../src/store/portfolio-statements.ts';
+import { selectPage, selectZoneCounts } from '../../src/store/portfolio-statements.ts';
 import { useTestDatabase } from '../support/database.ts';
 
-/* A portfolio of 100,000 names: no page scans the whole table, not even the last one. */
+/* The portfolio has 100,000 names. No page scans the whole table, not even the last one. */
 
 const NOW = new Date('2027-06-15T09:00:00Z');
 let database: Database;
@@ -22,54 +22,57 @@ beforeAll(async () => {
   await database.run(Prisma.sql`VACUUM ANALYZE domains`);
 }, 60_000);
 
-const LIMIT = 51;
+const PAGE_LIMIT = 51;
 
-function queryOf(text: string): NameQuery {
-  const read = parseFilter(text);
-  if (!read.ok) throw new Error('invalid filter');
-  const { filter } = read;
-  return { filter, owners: filter.owners, now: NOW, cursor: undefined, isBackward: false, limit: LIMIT };
+function createQuery(text: string): NameQuery {
+  const parsed = parseFilter(text);
+  if (!parsed.ok) throw new Error('invalid filter');
+  const { filter } = parsed;
+  return { filter, owners: filter.owners, now: NOW, cursor: undefined, isBackward: false, limit: PAGE_LIMIT };
 }
 
-const last: NameCursor = { name: 'name99900.rest', expiresAt: new Date(NOW.getTime() + 99_900 * 300_000) };
+const lastPageCursor: NameCursor = {
+  name: 'name99900.rest',
+  expiresAt: new Date(NOW.getTime() + 99_900 * 300_000),
+};
 
 test.each<[string, Partial<NameQuery>]>([
   ['', {}],
-  ['', { cursor: last }],
-  ['', { cursor: last, isBackward: true }],
+  ['', { cursor: lastPageCursor }],
+  ['', { cursor: lastPageCursor, isBackward: true }],
   ['sort:-expiry', {}],
-  ['sort:name', { cursor: last }],
+  ['sort:name', { cursor: lastPageCursor }],
   ['tag:brand', {}],
   ['owner:U7', {}],
   ['expiring<60 tag:brand', {}],
-])('a page uses an index: “%s” %j', async (text, more) => {
+])('a page uses an index: “%s” %j', async (text, overrides) => {
   const plan = JSON.stringify(
-    await database.run(Prisma.sql`EXPLAIN ${selectPage({ ...queryOf(text), ...more })}`),
+    await database.run(Prisma.sql`EXPLAIN ${selectPage({ ...createQuery(text), ...overrides })}`),
   );
   expect(plan).toContain('Index');
   expect(plan).not.toContain('Seq Scan on domains');
 });
 
-test('the first page of a zone is one index scan, which reads only the rows that it shows', async () => {
+test('the first page of a zone is one index scan, which reads only the rows of the page', async () => {
   const plan = JSON.stringify(
-    await database.run(Prisma.sql`EXPLAIN ANALYZE ${selectPage(queryOf('zone:rest'))}`),
+    await database.run(Prisma.sql`EXPLAIN ANALYZE ${selectPage(createQuery('zone:rest'))}`),
   );
-  const found =
+  const scanMatch =
     /Index Only Scan using domains_expires_at_name\S* on domains[^"]*actual[^"]*rows=([\d.]+)/.exec(plan);
-  expect(Number(found?.[1]), 'the rows that the scan has found').toBe(LIMIT);
+  expect(Number(scanMatch?.[1]), 'the number of rows that the scan read').toBe(PAGE_LIMIT);
   expect(plan).not.toContain('Seq Scan');
 });
 
-test('names without a date aren’t searched if names with one fill the page', async () => {
-  const query = queryOf('zone:rest sort:-expiry');
+test('names without an expiry date aren’t searched if names with one fill the page', async () => {
+  const query = createQuery('zone:rest sort:-expiry');
   const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ANALYZE ${selectPage(query)}`));
   expect(plan).toContain('domains_undated');
   expect(plan).toMatch(/domains_undated on domains[^"]*never executed/);
 });
 
 test('names are counted by zone without sorting them', async () => {
-  const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ${countZones(queryOf(''))}`));
+  const plan = JSON.stringify(await database.run(Prisma.sql`EXPLAIN ${selectZoneCounts(createQuery(''))}`));
   expect(plan).toContain('HashAggregate');
   expect(plan).toContain('Index Only Scan');
-  expect(plan, 'few names are deleted').toContain('domains_deleted_at_idx');
+  expect(plan, 'deleted names aren’t counted with their index').toContain('domains_deleted_at_idx');
 });

@@ -10,9 +10,9 @@ import type { Database } from '../../src/store/database.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { useTestDatabase } from '../support/database.ts';
-import { teamEvents } from '../support/log.ts';
-import { confirmProposal, proposalsOf } from '../support/proposals.ts';
-import { applyPlan, arrangedList, edit } from '../support/unprotected.ts';
+import { readTeamEvents } from '../support/log.ts';
+import { confirmProposal, newProposalStore } from '../support/proposals.ts';
+import { applyImportPlan, createTestWatchList, editNames } from '../support/unprotected.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
 let database: Database;
@@ -24,22 +24,22 @@ let proposals: ProposalStore;
 
 beforeAll(async () => {
   store = createPortfolioStore(database, 'T0TEAM');
-  proposals = proposalsOf(database, 'T0TEAM');
+  proposals = newProposalStore(database, 'T0TEAM');
 });
 
 async function watch(...names: string[]): Promise<void> {
-  const list = arrangedList(database);
+  const list = createTestWatchList(database);
   for (const name of names) await list.add(createWatchedDomain(name, 'U0ALICE', NOW));
 }
 
-async function changesOf(name: string) {
-  const events = await teamEvents(database, 'T0TEAM', NOW, new Date(NOW.getTime() + 1));
+async function loadChanges(name: string) {
+  const events = await readTeamEvents(database, 'T0TEAM', NOW, new Date(NOW.getTime() + 1));
   return events.flatMap((event) => (event.kind === 'name_changed' && event.subject.id === name ? event : []));
 }
 
 test('every requested name is returned with its tags, watched or not', async () => {
   await watch('tagged.rest', 'plain.rest');
-  await edit(store, new Map([['tagged.rest', { tags: ['guarded', 'brand'] }]]), 'U0ALICE', NOW);
+  await editNames(store, new Map([['tagged.rest', { tags: ['guarded', 'brand'] }]]), 'U0ALICE', NOW);
   expect(await store.findTags(['tagged.rest', 'plain.rest', 'unwatched.rest'])).toEqual(
     new Map([
       ['tagged.rest', ['brand', 'guarded']],
@@ -51,10 +51,11 @@ test('every requested name is returned with its tags, watched or not', async () 
 
 test('an edit sets, keeps and clears fields, with their earlier values in the audit log', async () => {
   await watch('cafe.rest');
-  const change = (given: DetailsChange) => edit(store, new Map([['cafe.rest', given]]), 'U0ALICE', NOW);
+  const change = (detailsChange: DetailsChange) =>
+    editNames(store, new Map([['cafe.rest', detailsChange]]), 'U0ALICE', NOW);
   await change({ owner: 'U0BOB', tags: ['brand'], channel: 'C0BRAND', note: 'Ask “legal”' });
   await change({ addTags: ['client'], removeTags: ['brand'], channel: null });
-  expect(await change({ owner: 'U0BOB' }), 'the current value').toEqual([]);
+  expect(await change({ owner: 'U0BOB' }), 'an edit to the current value').toEqual([]);
   expect(await store.find('cafe.rest')).toEqual({
     owner: 'U0BOB',
     tags: ['client'],
@@ -63,7 +64,7 @@ test('an edit sets, keeps and clears fields, with their earlier values in the au
   });
   const set = { owner: 'U0BOB', tags: 'brand', channel: 'C0BRAND', note: 'Ask “legal”' };
   expect(
-    (await changesOf('cafe.rest')).map(({ before, after, actor }) => ({ before, after, actor })),
+    (await loadChanges('cafe.rest')).map(({ before, after, actor }) => ({ before, after, actor })),
   ).toEqual([
     { before: {}, after: set, actor: 'U0ALICE' },
     { before: set, after: { owner: 'U0BOB', tags: 'client', note: 'Ask “legal”' }, actor: 'U0ALICE' },
@@ -77,7 +78,7 @@ describe('a proposed change', () => {
     channel: undefined,
     note: undefined,
   });
-  const request = (name: string, before: readonly string[], after: readonly string[] | undefined) => {
+  const proposeChange = (name: string, before: readonly string[], after: readonly string[] | undefined) => {
     const names = [{ name, before: details(before), after: after && details(after) }];
     return proposals.propose({ kind: 'facts', payload: { names }, proposer: 'U0ALICE', proposedAt: NOW });
   };
@@ -85,46 +86,46 @@ describe('a proposed change', () => {
 
   test('takes effect when it is confirmed, with both people in the log', async () => {
     await watch('p1.rest', 'p2.rest');
-    const given = new Map(['p1.rest', 'p2.rest'].map((name) => [name, { tags: ['brand'] }]));
-    await edit(store, given, 'U0BOB', NOW);
-    const change = await request('p1.rest', ['brand'], []);
-    const off = await request('p2.rest', ['brand'], undefined);
-    for (const { id } of [change, off]) expect(await confirmFacts(id)).toMatchObject({ kind: 'applied' });
+    const edits = new Map(['p1.rest', 'p2.rest'].map((name) => [name, { tags: ['brand'] }]));
+    await editNames(store, edits, 'U0BOB', NOW);
+    const change = await proposeChange('p1.rest', ['brand'], []);
+    const removal = await proposeChange('p2.rest', ['brand'], undefined);
+    for (const { id } of [change, removal]) expect(await confirmFacts(id)).toMatchObject({ kind: 'applied' });
     expect((await store.find('p1.rest'))?.tags).toEqual([]);
     expect(await store.find('p2.rest')).toBeUndefined();
-    expect((await changesOf('p1.rest')).at(-1)).toMatchObject({ actor: 'U0ALICE', confirmedBy: 'U0BOB' });
+    expect((await loadChanges('p1.rest')).at(-1)).toMatchObject({ actor: 'U0ALICE', confirmedBy: 'U0BOB' });
     expect(
       await database.prisma.event.findMany({ where: { subjectId: 'p2.rest', kind: 'name_unwatched' } }),
     ).toMatchObject([{ actor: 'U0ALICE', data: { confirmedBy: 'U0BOB' } }]);
   });
 
-  test('has another hash if its row was modified', async () => {
+  test('has a different hash if its row was modified', async () => {
     await watch('p4.rest', 'p5.rest');
-    const shown = await request('p4.rest', [], ['brand']);
-    const other = await request('p5.rest', [], undefined);
+    const proposal = await proposeChange('p4.rest', [], ['brand']);
+    const other = await proposeChange('p5.rest', [], undefined);
     await database.prisma.$executeRaw`
-      UPDATE proposals SET payload = (SELECT payload FROM proposals WHERE id = ${other.id}) WHERE id = ${shown.id}`;
-    expect(await proposals.find(['facts'], shown.id, NOW)).toMatchObject({ hash: other.hash });
-    expect(other.hash).not.toBe(shown.hash);
+      UPDATE proposals SET payload = (SELECT payload FROM proposals WHERE id = ${other.id}) WHERE id = ${proposal.id}`;
+    expect(await proposals.find(['facts'], proposal.id, NOW)).toMatchObject({ hash: other.hash });
+    expect(other.hash).not.toBe(proposal.hash);
   });
 
   test('is dropped if the name has changed since the request', async () => {
     await watch('p3.rest');
-    const { id } = await request('p3.rest', ['brand'], []);
+    const { id } = await proposeChange('p3.rest', ['brand'], []);
     expect(await confirmFacts(id)).toMatchObject({ kind: 'changed' });
-    expect(await changesOf('p3.rest')).toEqual([]);
+    expect(await loadChanges('p3.rest')).toEqual([]);
     expect(await proposals.find(['facts'], id, NOW)).toBeUndefined();
   });
 });
 
 test('an edit ignores unwatched names', async () => {
   expect(await store.find('nobody.rest')).toBeUndefined();
-  expect(await edit(store, new Map([['nobody.rest', { note: 'x' }]]), 'U0ALICE', NOW)).toEqual([]);
+  expect(await editNames(store, new Map([['nobody.rest', { note: 'x' }]]), 'U0ALICE', NOW)).toEqual([]);
 });
 
 describe('filtered names', () => {
   const DAY_MS = 86_400_000;
-  const rows = [
+  const sampleNames = [
     { name: 'a.page', days: 10, tags: ['brand'], owner: 'U0ADA', registrar: 'Sandbox Registrar Ltd' },
     { name: 'b.page', days: 70, tags: ['brand', 'client'], owner: 'U0BOB', registrar: '100% Names' },
     { name: 'c.page', days: 70, tags: [], owner: 'U0ADA', registrar: undefined },
@@ -134,8 +135,8 @@ describe('filtered names', () => {
   ] as const;
 
   beforeAll(async () => {
-    const list = arrangedList(database);
-    for (const { name, days, tags, owner, registrar } of rows) {
+    const list = createTestWatchList(database);
+    for (const { name, days, tags, owner, registrar } of sampleNames) {
       const at = days === undefined ? undefined : new Date(NOW.getTime() + days * DAY_MS);
       await list.add({
         ...createWatchedDomain(name, 'U0ALICE', NOW),
@@ -147,45 +148,48 @@ describe('filtered names', () => {
         await database.prisma.domain.updateMany({ where: { name }, data: { deletedAt: NOW } });
       }
       const note = name === 'c.page' ? { note: 'Sold 50% to ACME' } : {};
-      await edit(store, new Map([[name, { tags, owner: owner ?? null, ...note }]]), 'U0ALICE', NOW);
+      await editNames(store, new Map([[name, { tags, owner: owner ?? null, ...note }]]), 'U0ALICE', NOW);
     }
-    const observations = createNameRecordStore(database, 'T0TEAM');
+    const nameRecords = createNameRecordStore(database, 'T0TEAM');
     for (const [name, registrar, addresses] of [
       ['a.page', 'Sandbox Registrar Ltd', []],
       ['b.page', '100% Names', ['198.51.100.8']],
     ] as const) {
-      const known = await observations.find(name);
+      const known = await nameRecords.find(name);
       if (known === undefined) throw new Error('missing name');
-      const seen = (value: readonly string[]) => ({
+      const createFieldHistory = (value: readonly string[]) => ({
         current: { value, firstSeen: NOW, lastSeen: NOW },
         candidate: undefined,
         past: [],
         unseen: undefined,
       });
-      const none = seen([]);
-      const after = {
+      const noAddresses = createFieldHistory([]);
+      const updatedRecord = {
         ...known,
         history: {
-          registrar: seen([`name:${registrar}`]),
-          a: seen(addresses),
-          aaaa: none,
-          www_a: none,
-          www_aaaa: none,
-          mx: seen(['0 .']),
+          registrar: createFieldHistory([`name:${registrar}`]),
+          a: createFieldHistory(addresses),
+          aaaa: noAddresses,
+          www_a: noAddresses,
+          www_aaaa: noAddresses,
+          mx: createFieldHistory(['0 .']),
         },
       };
-      await observations.save(known, { after, observations: [], incident: undefined });
+      await nameRecords.save(known, { updatedRecord, observations: [], incident: undefined });
     }
   });
 
-  function query(text: string, more: { cursor?: NameCursor; isBackward?: boolean; limit?: number } = {}) {
+  function createQuery(
+    text: string,
+    page: { cursor?: NameCursor; isBackward?: boolean; limit?: number } = {},
+  ) {
     const read = parseFilter(`zone:page ${text}`);
     if (!read.ok) throw new Error(JSON.stringify(read.issues));
-    const { cursor, isBackward = false, limit = 100 } = more;
+    const { cursor, isBackward = false, limit = 100 } = page;
     return { filter: read.filter, owners: read.filter.owners, now: NOW, cursor, isBackward, limit };
   }
 
-  const letters = (names: readonly PortfolioEntry[]) => names.map(({ name }) => name[0]).join('');
+  const joinFirstLetters = (names: readonly PortfolioEntry[]) => names.map(({ name }) => name[0]).join('');
 
   test.each([
     ['', 'dabcef'],
@@ -211,79 +215,82 @@ describe('filtered names', () => {
     ['50%', 'c'],
     ['sub', 'd'],
     ['tag:brand expiring<90 owner:U0BOB', 'b'],
-  ])('match “%s”', async (text, found) => {
-    expect(letters(await store.listPage(query(text)))).toBe(found);
-    const zones = await store.listZones(query(text));
-    expect(zones.reduce((sum, { count }) => sum + count, 0)).toBe(found.length);
+  ])('match “%s”', async (text, expectedLetters) => {
+    expect(joinFirstLetters(await store.listPage(createQuery(text)))).toBe(expectedLetters);
+    const zones = await store.listZones(createQuery(text));
+    expect(zones.reduce((sum, { count }) => sum + count, 0)).toBe(expectedLetters.length);
   });
 
   test.each(['', 'sort:-expiry', 'sort:name', 'sort:-name'])(
-    'have pages, forwards and backwards: “%s”',
+    'can be paged forwards and backwards: “%s”',
     async (text) => {
-      const all = await store.listPage(query(text));
+      const all = await store.listPage(createQuery(text));
       const pages: PortfolioEntry[][] = [];
       for (let cursor: NameCursor | undefined; ; ) {
-        const page = await store.listPage(query(text, { limit: 2, ...(cursor && { cursor }) }));
+        const page = await store.listPage(createQuery(text, { limit: 2, ...(cursor && { cursor }) }));
         if (page.length === 0) break;
         pages.push([...page]);
         cursor = page.at(-1);
       }
-      expect(letters(pages.flat())).toBe(letters(all));
+      expect(joinFirstLetters(pages.flat())).toBe(joinFirstLetters(all));
       for (const [index, page] of pages.entries()) {
         const [cursor] = page;
         if (cursor === undefined) throw new Error('an empty page');
-        const before = await store.listPage(query(text, { limit: 2, cursor, isBackward: true }));
-        expect(letters(before.toReversed()), `before page ${index}`).toBe(letters(pages[index - 1] ?? []));
+        const before = await store.listPage(createQuery(text, { limit: 2, cursor, isBackward: true }));
+        expect(joinFirstLetters(before.toReversed()), `before page ${index}`).toBe(
+          joinFirstLetters(pages[index - 1] ?? []),
+        );
       }
     },
   );
 
   test('are counted by zone', async () => {
-    expect(await store.listZones(query(''))).toEqual([
+    expect(await store.listZones(createQuery(''))).toEqual([
       { zone: 'page', count: 5, deletedCount: 1 },
       { zone: 'sub.page', count: 1, deletedCount: 1 },
     ]);
   });
 
   test('include deleted names, marked as deleted', async () => {
-    const found = await store.listPage(query(''));
-    expect(letters(found.filter(({ deletedAt }) => deletedAt !== undefined))).toBe('db');
+    const found = await store.listPage(createQuery(''));
+    expect(joinFirstLetters(found.filter(({ deletedAt }) => deletedAt !== undefined))).toBe('db');
   });
 });
 
 describe('an import', () => {
-  const rowsOf = async (text: string) => {
+  const parseRows = async (text: string) => {
     const read = await parseDetailsImport(text);
     if (!read.ok) throw new Error(JSON.stringify(read.issues));
     return read.rows;
   };
-  const plan = async (text: string) => store.planImport(await rowsOf(text), 'U0ALICE', NOW, ignoreProgress);
+  const planImport = async (text: string) =>
+    store.planImport(await parseRows(text), 'U0ALICE', NOW, ignoreProgress);
   const ignoreProgress = () => undefined;
 
   test('is planned without changing anything, then applied exactly as planned, once', async () => {
     await watch('i1.rest', 'i2.rest');
-    await edit(store, new Map([['i1.rest', { note: 'stays' }]]), 'U0ALICE', NOW);
-    const planned = await plan('name,tags,owner\ni1.rest,"b a",U0ADA\ni2.rest,,\nnobody.rest,x,');
+    await editNames(store, new Map([['i1.rest', { note: 'stays' }]]), 'U0ALICE', NOW);
+    const planned = await planImport('name,tags,owner\ni1.rest,"b a",U0ADA\ni2.rest,,\nnobody.rest,x,');
     expect(planned).toMatchObject({ unchangedCount: 1, unwatchedNames: ['nobody.rest'] });
     expect(planned.changedNames.map(({ name, after }) => [name, after])).toEqual([
       ['i1.rest', { owner: 'U0ADA', tags: ['a', 'b'], channel: undefined, note: 'stays' }],
     ]);
     expect((await store.find('i1.rest'))?.tags).toEqual([]);
-    expect(await applyPlan(store, planned.hash, 'U0BOB', NOW)).toBe('written');
+    expect(await applyImportPlan(store, planned.hash, 'U0BOB', NOW)).toBe('written');
     expect((await store.find('i1.rest'))?.tags).toEqual(['a', 'b']);
-    expect(await applyPlan(store, planned.hash, 'U0BOB', NOW)).toBe('gone');
-    expect((await changesOf('i1.rest')).at(-1)).toMatchObject({ actor: 'U0BOB', after: { tags: 'a b' } });
+    expect(await applyImportPlan(store, planned.hash, 'U0BOB', NOW)).toBe('gone');
+    expect((await loadChanges('i1.rest')).at(-1)).toMatchObject({ actor: 'U0BOB', after: { tags: 'a b' } });
   });
 
   test('is planned again if a name has changed meanwhile, and nothing is applied', async () => {
     await watch('i3.rest', 'i4.rest');
-    const planned = await plan('name,tags\ni3.rest,x\ni4.rest,x');
-    await edit(store, new Map([['i4.rest', { tags: ['y'] }]]), 'U0BOB', NOW);
-    const outcome = await applyPlan(store, planned.hash, 'U0ALICE', NOW);
+    const planned = await planImport('name,tags\ni3.rest,x\ni4.rest,x');
+    await editNames(store, new Map([['i4.rest', { tags: ['y'] }]]), 'U0BOB', NOW);
+    const outcome = await applyImportPlan(store, planned.hash, 'U0ALICE', NOW);
     if (typeof outcome === 'string' || !('stale' in outcome)) throw new Error(JSON.stringify(outcome));
     expect((await store.find('i3.rest'))?.tags).toEqual([]);
     expect(outcome.stale.changedNames.map(({ before }) => before.tags)).toEqual([[], ['y']]);
-    expect(await applyPlan(store, outcome.stale.hash, 'U0ALICE', NOW)).toBe('written');
+    expect(await applyImportPlan(store, outcome.stale.hash, 'U0ALICE', NOW)).toBe('written');
   });
 
   test.each([
@@ -309,7 +316,7 @@ test('findings of a period are counted by the difference between its start and e
     const known = await records.find(name);
     if (known === undefined) throw new Error('missing name');
     const observation = { origin: 'finding', at: at(day), opened, closed } as const;
-    await records.save(known, { after: known, observations: [observation], incident: undefined });
+    await records.save(known, { updatedRecord: known, observations: [observation], incident: undefined });
   };
   await watch('one.rest', 'two.rest', 'back.rest');
   await observe('one.rest', 0, ['lame'], []);
@@ -319,7 +326,7 @@ test('findings of a period are counted by the difference between its start and e
   await observe('two.rest', 40, [], ['unlocked']);
   await observe('back.rest', 4, [], ['unlocked']);
   await observe('back.rest', 5, ['unlocked'], []);
-  const changes = await store.listFindingsChanges(at(1), at(32));
+  const changes = await store.listFindingChanges(at(1), at(32));
   expect(changes).toHaveLength(2);
   expect(changes).toContainEqual({ began: ['expired', 'unlocked'], ended: [], names: 1 });
   expect(changes).toContainEqual({ began: ['expired', 'unlocked'], ended: ['lame'], names: 1 });

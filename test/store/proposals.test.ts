@@ -15,19 +15,19 @@ const EXPIRY = new Date('2026-11-26T12:00:00Z');
 const WEEK_MS = 7 * 86_400_000;
 const BEFORE_EXPIRY = new Date(EXPIRY.getTime() - 1);
 
-/** The current setting. */
-let ttl: string;
+/** The current value of `approval_ttl`. */
+let currentTtl: string;
 beforeEach(async () => {
   await database.prisma.proposal.deleteMany();
   await database.prisma.setting.deleteMany();
-  ttl = '72h';
+  currentTtl = '72h';
 });
 
-function storeOf(teamId = 'T1'): ProposalStore {
-  const formatSavedSettings = () => ({ approval_ttl: ttl });
+function createStore(teamId = 'T1'): ProposalStore {
+  const formatSavedSettings = () => ({ approval_ttl: currentTtl });
   return createProposalStore(database, { teamId, formatSavedSettings, canSign: false });
 }
-const store = () => storeOf();
+const store = () => createStore();
 const ttlChange = (after: string) => [{ name: 'approval_ttl', before: '72h', after }];
 const propose = (after = '48h', proposer = 'U0ADA') =>
   store().propose({
@@ -35,7 +35,7 @@ const propose = (after = '48h', proposer = 'U0ADA') =>
     ...{ proposer, proposedAt: NOON, expiresAt: EXPIRY },
   });
 const listOpen = (at = NOON) => store().list(['settings'], at);
-const countSaved = () => database.prisma.setting.count();
+const countSavedSettings = () => database.prisma.setting.count();
 
 test('a proposal stays open until another person confirms it, and is applied once', async () => {
   const proposal = await propose();
@@ -53,7 +53,7 @@ test('a proposal stays open until another person confirms it, and is applied onc
 test('the proposer can’t confirm a proposal', async () => {
   const { id } = await propose();
   expect(await confirmProposal(store(), id, 'U0ADA', NOON)).toMatchObject({ code: 'own' });
-  expect(await countSaved()).toBe(0);
+  expect(await countSavedSettings()).toBe(0);
 });
 
 test('an expired proposal can’t be confirmed, and is purged a week later', async () => {
@@ -67,26 +67,26 @@ test('an expired proposal can’t be confirmed, and is purged a week later', asy
 
 test('an outdated proposal is superseded, and its remaining changes are proposed again', async () => {
   const proposal = await propose();
-  ttl = '24h';
-  const again = {
+  currentTtl = '24h';
+  const newProposal = {
     state: 'proposed',
     payload: [{ ...ttlChange('48h')[0], before: '24h' }],
     proposer: 'U0ADA',
   };
   expect(await confirmProposal(store(), proposal.id, 'U0BOB', NOON)).toMatchObject({
     kind: 'changed',
-    current: again,
+    current: newProposal,
   });
   expect(await store().load(proposal.id, NOON)).toMatchObject({ state: 'superseded' });
-  const [left] = await listOpen();
-  expect(left).toMatchObject(again);
-  expect(left?.hash).not.toBe(proposal.hash);
-  ttl = '48h';
-  expect(await confirmProposal(store(), left?.id ?? '', 'U0BOB', NOON)).toEqual({
+  const [remaining] = await listOpen();
+  expect(remaining).toMatchObject(newProposal);
+  expect(remaining?.hash).not.toBe(proposal.hash);
+  currentTtl = '48h';
+  expect(await confirmProposal(store(), remaining?.id ?? '', 'U0BOB', NOON)).toEqual({
     kind: 'changed',
     current: undefined,
   });
-  expect(await countSaved()).toBe(0);
+  expect(await countSavedSettings()).toBe(0);
 });
 
 test('a withdrawn proposal can’t be confirmed or withdrawn again', async () => {
@@ -103,14 +103,14 @@ test('the same change is proposed once, separately from other changes, people an
   await propose('48h', 'U0EVE');
   expect(await listOpen()).toHaveLength(3);
   expect(await store().find(['facts'], other.id, NOON)).toBeUndefined();
-  expect(await storeOf('T2').load(other.id, NOON)).toBeUndefined();
-  expect(await storeOf('T2').withdraw(other, 'U0BOB', NOON)).toBe(false);
+  expect(await createStore('T2').load(other.id, NOON)).toBeUndefined();
+  expect(await createStore('T2').withdraw(other, 'U0BOB', NOON)).toBe(false);
 });
 
 test('any change of a proposal’s row changes its hash', async () => {
   const { id, hash } = await propose();
-  const hashNow = async () => (await store().load(id, NOON))?.hash;
-  expect(await hashNow()).toBe(hash);
+  const loadHash = async () => (await store().load(id, NOON))?.hash;
+  expect(await loadHash()).toBe(hash);
   for (const [column, value] of [
     ['payload', JSON.stringify(ttlChange('1h'))],
     ['proposed_by', 'U0EVE'],
@@ -120,22 +120,22 @@ test('any change of a proposal’s row changes its hash', async () => {
       const cast = column === 'payload' ? '::jsonb' : '';
       await tx.$executeRawUnsafe(`UPDATE proposals SET ${column} = $1${cast} WHERE id = $2`, value, id);
     });
-    // A row of another kind can't even be read.
-    const now = await hashNow().catch(() => 'unreadable');
+    // A row with a wrong kind can't be parsed.
+    const now = await loadHash().catch(() => 'unreadable');
     expect(now, column).not.toBe(hash);
   }
 });
 
 test('a subject has only one open proposal, the newest', async () => {
   const details = { owner: undefined, tags: [], channel: undefined, note: undefined };
-  const lapse = (reason: string, proposer: string) => {
+  const proposeLapse = (reason: string, proposer: string) => {
     const decision = { kind: 'lapse_confirmed', reason, askedBy: proposer } as const;
     const names = [{ name: 'cafe.rest', before: details, after: details, decision }];
     const proposed = { kind: 'lapse', subject: 'cafe.rest', payload: { names } } as const;
     return store().propose({ ...proposed, proposer, proposedAt: NOON });
   };
-  const first = await lapse('old', 'U0ADA');
-  const second = await lapse('sold', 'U0BOB');
+  const first = await proposeLapse('old', 'U0ADA');
+  const second = await proposeLapse('sold', 'U0BOB');
   expect(await store().find(['lapse'], 'cafe.rest', NOON)).toEqual(second);
   expect(await store().load(first.id, NOON)).toMatchObject({ state: 'withdrawn', endedBy: 'U0BOB' });
 });

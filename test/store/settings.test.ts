@@ -5,7 +5,7 @@ import type { Database } from '../../src/store/database.ts';
 import { createProposalStore } from '../../src/store/proposals.ts';
 import { createSettingsStore } from '../../src/store/settings.ts';
 import { useTestDatabase } from '../support/database.ts';
-import { clearLog, teamEvents } from '../support/log.ts';
+import { deleteTeamEvents, readTeamEvents } from '../support/log.ts';
 import { confirmProposal } from '../support/proposals.ts';
 
 let database: Database;
@@ -18,14 +18,14 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await database.prisma.setting.deleteMany();
-  await clearLog(database);
+  await deleteTeamEvents(database);
 });
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1_000);
 const change = (name: string, before: string, after: string): SettingChange => ({ name, before, after });
 
 async function loadLog(from: Date, to: Date) {
-  return (await teamEvents(database, '', from, to)).flatMap((event) =>
+  return (await readTeamEvents(database, '', from, to)).flatMap((event) =>
     event.kind === 'setting_changed'
       ? {
           name: event.subject.id,
@@ -39,7 +39,7 @@ async function loadLog(from: Date, to: Date) {
   );
 }
 
-test('the last saved value counts, and the log has every change with its author', async () => {
+test('the last saved value is current, and the log has every change with its author', async () => {
   expect(await store.loadAll()).toEqual({});
   await store.save(
     [change('approvals_required', '1', '2'), change('approval_ttl', '3d', '1d')],
@@ -85,26 +85,31 @@ test('20 concurrent saves leave one value, and 20 lines in the log', async () =>
       store.save([change('approval_ttl', '3d', `${n + 1}h`)], `U${n}`, at(n)),
     ),
   );
-  const { approval_ttl: kept } = await store.loadAll();
+  const { approval_ttl: savedTtl } = await store.loadAll();
   const lines = await loadLog(at(0), at(100));
   expect(lines).toHaveLength(20);
-  expect(lines.map(({ after }) => after)).toContain(kept);
+  expect(lines.map(({ after }) => after)).toContain(savedTtl);
 });
 
 test('a confirmed proposal is saved with both people in the log, if the setting is unchanged', async () => {
-  const start = { approvals_required: '2', approval_tasks: 'renew' };
+  const initialSettings = { approvals_required: '2', approval_tasks: 'renew' };
   const formatSavedSettings = (saved: Readonly<Record<string, unknown>>) => ({
-    ...start,
+    ...initialSettings,
     ...z.record(z.string(), z.string()).parse(saved),
   });
   const proposals = createProposalStore(database, { teamId: 'T1', formatSavedSettings, canSign: false });
   const propose = (payload: readonly SettingChange[]) =>
     proposals.propose({ kind: 'settings', payload, proposer: 'U0ADA', proposedAt: at(1) });
-  const fewer = await propose([change('approvals_required', '2', '1')]);
-  const both = await propose([change('approvals_required', '2', '1'), change('approval_tasks', 'renew', '')]);
-  expect(await confirmProposal(proposals, fewer.id, 'U0BOB', at(2))).toMatchObject({ kind: 'applied' });
+  const firstProposal = await propose([change('approvals_required', '2', '1')]);
+  const secondProposal = await propose([
+    change('approvals_required', '2', '1'),
+    change('approval_tasks', 'renew', ''),
+  ]);
+  expect(await confirmProposal(proposals, firstProposal.id, 'U0BOB', at(2))).toMatchObject({
+    kind: 'applied',
+  });
   expect(await store.loadAll()).toEqual({ approvals_required: '1' });
-  expect(await confirmProposal(proposals, both.id, 'U0BOB', at(3))).toMatchObject({
+  expect(await confirmProposal(proposals, secondProposal.id, 'U0BOB', at(3))).toMatchObject({
     kind: 'changed',
     current: { payload: [change('approval_tasks', 'renew', '')] },
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { formatDecimal } from '../../src/money/amount.ts';
 import { diffPrices } from '../../src/money/prices.ts';
-import { readPrices } from '../../src/money/read-prices.ts';
+import { parsePrices } from '../../src/money/read-prices.ts';
 import { calculateSpend } from '../../src/money/spend.ts';
 import { spendRows } from '../../src/slack/money/spend.view.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -10,8 +10,8 @@ import { createSpendStore } from '../../src/store/spend.ts';
 import { useTestDatabase } from '../support/database.ts';
 
 /*
- * Compares a year of orders with an independent spreadsheet, which uses no product code, has its own price
- * table and counts in cents.
+ * Compares the spend of a year with an independent spreadsheet, which uses no product code, has its own
+ * price table, and counts in cents.
  */
 
 let database: Database;
@@ -29,7 +29,7 @@ rest,restore,1,80.01,2025-01-01,Contract 6
 cafe,renew,1,33.33,2026-03-15,Contract 7
 `;
 
-/** The price of one name in cents, as a person would enter it into a cell; undefined for “price?”. */
+/** The price of one name in cents, as a person would enter it in the sheet; undefined if it has no price. */
 function computeCents(zone: string, task: string, years: number, date: string): number | undefined {
   if (zone === 'rest' && task === 'renew') {
     if (years === 5) return 8199;
@@ -42,16 +42,16 @@ function computeCents(zone: string, task: string, years: number, date: string): 
   return undefined;
 }
 
-/** The sheet: date, name, task, years, person, outcome, context. */
+/** The columns are date, name, task, years, person, outcome and context. */
 function createSheet(): string[][] {
   let seed = 2026;
-  const next = (below: number) => {
+  const nextRandom = (below: number) => {
     seed = (seed * 1103515245 + 12345) % 2147483648;
     return Math.floor(seed / 65536) % below;
   };
-  const pick = <T>(of: readonly T[]): T => of[next(of.length)] as T;
+  const pick = <T>(values: readonly T[]): T => values[nextRandom(values.length)] as T;
   return Array.from({ length: 600 }, (_, n) => {
-    const day = new Date(Date.UTC(2026, 0, 1 + next(365))).toISOString().slice(0, 10);
+    const day = new Date(Date.UTC(2026, 0, 1 + nextRandom(365))).toISOString().slice(0, 10);
     const task = pick(['renew', 'renew', 'renew', 'create', 'transfer', 'restore']);
     const years = task === 'renew' || task === 'create' ? pick([1, 1, 2, 5, 10]) : 1;
     return [
@@ -66,29 +66,33 @@ function createSheet(): string[][] {
   });
 }
 
-/** Adds up a sheet, as a person does with a filter and a sum. */
-function sumSheet(sheet: readonly string[][], list: string, keyOf: (row: string[]) => string): string[][] {
+/** Sums up the sheet as a person does, with a filter and a sum. */
+function sumSheet(
+  sheet: readonly string[][],
+  section: string,
+  getKey: (row: string[]) => string,
+): string[][] {
   const lines = new Map<string, { names: number; open: number; cents: number }>();
   for (const row of sheet) {
     const [date = '', name = '', task = '', years = '', , outcome, context] = row;
     if (outcome !== 'SUCCEEDED' || context === '1') continue;
     const cents = computeCents(name.split('.')[1] ?? '', task, Number(years), date);
-    const line = lines.get(keyOf(row)) ?? { names: 0, open: 0, cents: 0 };
+    const line = lines.get(getKey(row)) ?? { names: 0, open: 0, cents: 0 };
     line.names += 1;
     if (cents === undefined) line.open += 1;
     else line.cents += cents;
-    lines.set(keyOf(row), line);
+    lines.set(getKey(row), line);
   }
   return [...lines]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, { names, open, cents }]) => {
       const text = String(cents).padStart(3, '0');
       const amount = names === open ? ['', ''] : [`${text.slice(0, -2)}.${text.slice(-2)}`, 'EUR'];
-      return [list, key, String(names), String(open), ...amount];
+      return [section, key, String(names), String(open), ...amount];
     });
 }
 
-test('a year of orders matches the spreadsheet, line by line', async () => {
+test('the spend of a year matches the spreadsheet, line by line', async () => {
   const sheet = createSheet();
   for (const [
     index,
@@ -123,9 +127,9 @@ test('a year of orders matches the spreadsheet, line by line', async () => {
     });
   }
   const prices = createPriceStore(database, 'T');
-  const read = await readPrices(PRICES, 'EUR');
-  if (!read.ok) throw new Error('the price list cannot be read');
-  await prices.save(diffPrices([], read.prices), 'U0ADA', new Date());
+  const parsed = await parsePrices(PRICES, 'EUR');
+  if (!parsed.ok) throw new Error('the price list cannot be read');
+  await prices.save(diffPrices([], parsed.prices), 'U0ADA', new Date());
   const year = [new Date('2026-01-01T00:00:00Z'), new Date('2027-01-01T00:00:00Z')] as const;
   const spend = calculateSpend(await prices.list(), await createSpendStore(database).listPurchases(...year));
   const rows = spendRows(

@@ -10,14 +10,14 @@ useTestDatabase((opened) => {
 });
 let store: SpendStore;
 
-const LIVE = 4;
-const DEMO = 1;
+const LIVE_CONTEXT = 4;
+const DEMO_CONTEXT = 1;
 const JULY = new Date('2026-07-01T00:00:00Z');
 const AUGUST = new Date('2026-08-01T00:00:00Z');
-const IN_JULY = new Date('2026-07-31T23:59:59.999Z');
+const END_OF_JULY = new Date('2026-07-31T23:59:59.999Z');
 
-let orders = 0;
-async function order(
+let orderCount = 0;
+async function saveOrder(
   task: string,
   context: number | null,
   items: readonly {
@@ -26,11 +26,11 @@ async function order(
     readonly answeredAt?: Date | null;
     readonly input?: { readonly period: number };
   }[],
-  closedAt: Date | null = IN_JULY,
-  more: { readonly isPrivate?: boolean; readonly earlierRequesters?: string[] } = {},
+  closedAt: Date | null = END_OF_JULY,
+  overrides: { readonly isPrivate?: boolean; readonly earlierRequesters?: string[] } = {},
 ): Promise<void> {
-  orders += 1;
-  const id = `order${orders}`;
+  orderCount += 1;
+  const id = `order${orderCount}`;
   await database.prisma.order.create({
     data: {
       id,
@@ -53,14 +53,14 @@ async function order(
       createdAt: JULY,
       updatedAt: JULY,
       closedAt,
-      ...more,
+      ...overrides,
       items: {
-        create: items.map(({ name, state, answeredAt = IN_JULY, input }, index) => ({
+        create: items.map(({ name, state, answeredAt = END_OF_JULY, input }, index) => ({
           n: index + 1,
           name,
           ctid: `${id}.${index + 1}`,
           state,
-          sentAt: IN_JULY,
+          sentAt: END_OF_JULY,
           answeredAt,
           ...(input === undefined ? {} : { input }),
         })),
@@ -71,7 +71,7 @@ async function order(
 
 beforeAll(async () => {
   store = createSpendStore(database);
-  await order('renew', LIVE, [
+  await saveOrder('renew', LIVE_CONTEXT, [
     { name: 'done.rest', state: 'SUCCEEDED' },
     { name: 'failed.rest', state: 'FAILED' },
     { name: 'unknown.rest', state: 'UNKNOWN', answeredAt: null },
@@ -79,29 +79,29 @@ beforeAll(async () => {
     { name: 'early.rest', state: 'SUCCEEDED', answeredAt: new Date(JULY.getTime() - 1) },
     { name: 'late.rest', state: 'SUCCEEDED', answeredAt: AUGUST },
   ]);
-  await order('create', null, [{ name: 'application.rest', state: 'SUCCEEDED', input: { period: 5 } }]);
-  await order('create', LIVE, [{ name: 'private.rest', state: 'SUCCEEDED' }], IN_JULY, {
+  await saveOrder('create', null, [{ name: 'application.rest', state: 'SUCCEEDED', input: { period: 5 } }]);
+  await saveOrder('create', LIVE_CONTEXT, [{ name: 'private.rest', state: 'SUCCEEDED' }], END_OF_JULY, {
     isPrivate: true,
     earlierRequesters: ['U0BOB'],
   });
-  await order('renew', DEMO, [
+  await saveOrder('renew', DEMO_CONTEXT, [
     { name: 'demo.rest', state: 'SUCCEEDED' },
     { name: 'demo-unknown.rest', state: 'UNKNOWN' },
   ]);
-  await order('delete', LIVE, [{ name: 'free.rest', state: 'SUCCEEDED' }]);
+  await saveOrder('delete', LIVE_CONTEXT, [{ name: 'free.rest', state: 'SUCCEEDED' }]);
 });
 
 test('purchases are the names that succeeded on a live system in the period', async () => {
   expect(await store.listPurchases(JULY, AUGUST)).toEqual([
-    { name: 'done.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
-    { name: 'settled.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
-    { name: 'application.rest', task: 'create', period: 5, requesterId: 'U0ALICE', at: IN_JULY },
+    { name: 'done.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: END_OF_JULY },
+    { name: 'settled.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: END_OF_JULY },
+    { name: 'application.rest', task: 'create', period: 5, requesterId: 'U0ALICE', at: END_OF_JULY },
     {
       name: 'private.rest',
       task: 'create',
       period: 2,
       requesterId: 'U0ALICE',
-      at: IN_JULY,
+      at: END_OF_JULY,
       privateTo: ['U0ALICE', 'U0BOB'],
     },
   ]);
@@ -113,23 +113,23 @@ test('names with an unknown outcome on live systems are counted', async () => {
 });
 
 test('upcoming renewals are counted by month and zone, without names that lapse or are deleted', async () => {
-  const domain = (name: string, expiresAt: string, more = {}) => ({
+  const createDomainRow = (name: string, expiresAt: string, overrides = {}) => ({
     name,
     expiresAt: new Date(expiresAt),
     addedBy: 'U0ALICE',
     addedAt: JULY,
     nextDnsLookupAt: JULY,
     nextRegistryLookupAt: JULY,
-    ...more,
+    ...overrides,
   });
   await database.prisma.domain.createMany({
     data: [
-      domain('a.rest', '2026-07-15T00:00:00Z'),
-      domain('b.rest', '2026-07-31T23:00:00Z'),
-      domain('c.co.uk', '2026-07-20T00:00:00Z'),
-      domain('gone.rest', '2026-07-20T00:00:00Z', { lapseConfirmedAt: JULY }),
-      domain('was-deleted.rest', '2026-07-20T00:00:00Z', { deletedAt: JULY }),
-      domain('later.rest', '2026-08-01T00:00:00Z'),
+      createDomainRow('a.rest', '2026-07-15T00:00:00Z'),
+      createDomainRow('b.rest', '2026-07-31T23:00:00Z'),
+      createDomainRow('c.co.uk', '2026-07-20T00:00:00Z'),
+      createDomainRow('gone.rest', '2026-07-20T00:00:00Z', { lapseConfirmedAt: JULY }),
+      createDomainRow('was-deleted.rest', '2026-07-20T00:00:00Z', { deletedAt: JULY }),
+      createDomainRow('later.rest', '2026-08-01T00:00:00Z'),
     ],
   });
   expect(await store.countRenewals(JULY, AUGUST, 'Europe/Berlin')).toEqual([
@@ -153,7 +153,7 @@ test('names count as unused if a lookup found no use and they neither lapse nor 
       ...(name === 'deleted.rest' ? { deletedAt: JULY } : {}),
     })),
   });
-  expect(await store.listUnused()).toEqual([
+  expect(await store.countUnusedNames()).toEqual([
     { zone: 'co.uk', count: 1 },
     { zone: 'rest', count: 1 },
   ]);

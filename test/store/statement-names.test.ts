@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase, Prisma } from '../../src/store/database.ts';
-import { createStatementNames } from '../../src/store/statement-names.ts';
+import { createStatementNamer } from '../../src/store/statement-names.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let testDatabase: TestDatabase;
@@ -16,25 +16,27 @@ afterAll(async () => {
   await testDatabase?.drop();
 });
 
-test('a statement has a unique name from its second use on', () => {
-  const nameOf = createStatementNames();
-  expect([nameOf('SELECT 1'), nameOf('SELECT 2')]).toEqual(['', '']);
-  const names = [nameOf('SELECT 1'), nameOf('SELECT 2'), nameOf('SELECT 1'), nameOf('SELECT 2')];
+test('a statement has a unique name from its second use', () => {
+  const getName = createStatementNamer();
+  expect([getName('SELECT 1'), getName('SELECT 2')]).toEqual(['', '']);
+  const names = [getName('SELECT 1'), getName('SELECT 2'), getName('SELECT 1'), getName('SELECT 2')];
   expect(names).toEqual(['s0', 's1', 's0', 's1']);
 });
 
 test('statements that never repeat, and those beyond the limit of 400, have no name', () => {
-  const nameOf = createStatementNames();
-  const twice = (text: string) => [nameOf(text), nameOf(text)][1];
-  for (let n = 0; n < 10_000; n += 1) expect(nameOf(`SELECT ${n}`)).toBe('');
-  const named = Array.from({ length: 1_000 }, (_, n) => twice(`SELECT $${n}`)).filter((name) => name !== '');
+  const getName = createStatementNamer();
+  const getSecondName = (text: string) => [getName(text), getName(text)][1];
+  for (let n = 0; n < 10_000; n += 1) expect(getName(`SELECT ${n}`)).toBe('');
+  const named = Array.from({ length: 1_000 }, (_, n) => getSecondName(`SELECT $${n}`)).filter(
+    (name) => name !== '',
+  );
   expect(new Set(named).size).toBe(named.length);
   expect(named).toHaveLength(400);
-  expect(twice('SELECT $7'), 'a named statement keeps its name').toBe('s7');
+  expect(getSecondName('SELECT $7'), 'a named statement keeps its name').toBe('s7');
 });
 
 test('the server plans a repeated statement once, from Prisma and from SQL', async () => {
-  const prepared = async () => {
+  const listPreparedStatements = async () => {
     const rows = await database.run(Prisma.sql`SELECT statement FROM pg_prepared_statements`);
     return JSON.stringify(rows);
   };
@@ -42,6 +44,6 @@ test('the server plans a repeated statement once, from Prisma and from SQL', asy
     await database.prisma.setting.findMany();
     await database.run(Prisma.sql`SELECT ${n}::int AS given`);
   }
-  expect(await prepared()).toMatch(/FROM \\"public\\".\\"settings\\"/);
-  expect(await prepared()).toContain('SELECT $1::int AS given');
+  expect(await listPreparedStatements()).toMatch(/FROM \\"public\\".\\"settings\\"/);
+  expect(await listPreparedStatements()).toContain('SELECT $1::int AS given');
 });

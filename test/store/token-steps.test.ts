@@ -21,9 +21,9 @@ beforeEach(async () => {
 
 test('one of 20 concurrent claims of a step succeeds, and the others get the used step', async () => {
   for (const step of [STEP, STEP + 1]) {
-    const uses = await Promise.all(Array.from({ length: 20 }, () => steps.claimStep('tina', step)));
-    expect(uses.filter((used) => used === undefined)).toHaveLength(1);
-    expect(uses.filter((used) => used === step)).toHaveLength(19);
+    const results = await Promise.all(Array.from({ length: 20 }, () => steps.claimStep('tina', step)));
+    expect(results.filter((usedStep) => usedStep === undefined)).toHaveLength(1);
+    expect(results.filter((usedStep) => usedStep === step)).toHaveLength(19);
   }
 });
 
@@ -44,7 +44,7 @@ test('a released step can be used again, and no other step is released with it',
   expect(await steps.claimStep('tina', STEP + 1)).toBe(STEP + 1);
 });
 
-test('a step from a clock far ahead blocks no later claim', async () => {
+test('a step from a clock that is far ahead doesn’t block a later claim', async () => {
   await steps.claimStep('tina', STEP + 10_000);
   expect(await steps.claimStep('tina', STEP)).toBeUndefined();
   expect(await steps.claimStep('tina', STEP)).toBe(STEP);

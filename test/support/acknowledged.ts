@@ -8,17 +8,16 @@ import {
   buildSubmission,
   type Delivery,
 } from '../../bench/slack-load.ts';
-import { ACKNOWLEDGE_WITHIN_MS } from '../../src/slack/inbound/acknowledgement.ts';
+import { ACKNOWLEDGEMENT_TIMEOUT_MS } from '../../src/slack/inbound/acknowledgement.ts';
 import { CrashSite } from './crash.ts';
 import { DOMAINS } from './demo.ts';
 
-/** The latency of Slack's API. */
-const SLACK_MS = 150;
-const MAX_REQUESTS = 20;
+const SLACK_LATENCY_MS = 150;
+const MAX_REQUEST_ATTEMPTS = 20;
 
-const RESPONSE_URL = 'http://127.0.0.1:9/none';
+const UNREACHABLE_RESPONSE_URL = 'http://127.0.0.1:9/none';
 
-const rows = z.array(z.object({ id: z.string(), name: z.string() }));
+const orderRows = z.array(z.object({ id: z.string(), name: z.string() }));
 
 /** A person's action, and its trace in the database. */
 interface Action {
@@ -27,23 +26,23 @@ interface Action {
   readonly mark: string;
 }
 
-export const KINDS = ['command', 'watch', 'approve', 'cancel', 'deny', 'confirm', 'settings'] as const;
-export type Kind = (typeof KINDS)[number];
+export const ACTION_KINDS = ['command', 'watch', 'approve', 'cancel', 'deny', 'confirm', 'settings'] as const;
+export type ActionKind = (typeof ACTION_KINDS)[number];
 
 /** A bot that is killed the moment it has acknowledged something, with Slack's API at its usual latency. */
-export class AcknowledgedSite {
+export class AcknowledgementCrashSite {
   readonly site: CrashSite;
   readonly #db: pg.Pool;
-  #names = 0;
+  #nameCount = 0;
 
   private constructor(site: CrashSite) {
     this.site = site;
-    this.#db = new pg.Pool({ connectionString: site.s.databaseUrl, max: 2 });
+    this.#db = new pg.Pool({ connectionString: site.environment.databaseUrl, max: 2 });
     this.#db.on('error', () => undefined);
   }
 
-  static async open(): Promise<AcknowledgedSite> {
-    return new AcknowledgedSite(await CrashSite.open());
+  static async open(): Promise<AcknowledgementCrashSite> {
+    return new AcknowledgementCrashSite(await CrashSite.open());
   }
 
   async close(): Promise<void> {
@@ -54,17 +53,17 @@ export class AcknowledgedSite {
   /**
    * Delivers a number of actions of one kind concurrently, kills the bot as soon as `killAfter` of them are
    * acknowledged, and starts another one.
-   * @returns how many were acknowledged because they were saved, how many because of the deadline, and which of the
-   * saved ones are lost
+   * @returns how many were acknowledged before and after the deadline, and the marks of those that were acknowledged
+   * before it but not saved
    */
-  async killed(
-    kind: Kind,
+  async deliverAndKill(
+    kind: ActionKind,
     count: number,
     killAfter: number,
   ): Promise<{ readonly acknowledged: number; readonly late: number; readonly lost: readonly string[] }> {
-    const actions = await this.#prepare(kind, count);
-    const { faults, signingSecret } = this.site.s.workspace;
-    faults.set({ method: '*', kind: 'slow', delayMs: SLACK_MS });
+    const actions = await this.#prepareActions(kind, count);
+    const { faults, signingSecret } = this.site.environment.workspace;
+    faults.set({ method: '*', kind: 'slow', delayMs: SLACK_LATENCY_MS });
     const { child, url } = this.site.bot;
     const acknowledged = new Set<Action>();
     let late = 0;
@@ -72,8 +71,8 @@ export class AcknowledgedSite {
       actions.map((action) => {
         const startedAt = performance.now();
         return deliver(Number(new URL(url).port), signingSecret, action.delivery, () => {
-          // On a busy machine an acknowledgement can come after the deadline, which promises nothing.
-          if (performance.now() - startedAt >= ACKNOWLEDGE_WITHIN_MS) late += 1;
+          // At the deadline the bot acknowledges actions that aren't saved yet.
+          if (performance.now() - startedAt >= ACKNOWLEDGEMENT_TIMEOUT_MS) late += 1;
           else acknowledged.add(action);
           if (acknowledged.size + late === killAfter) process.kill(child.pid, 'SIGKILL');
         });
@@ -81,102 +80,107 @@ export class AcknowledgedSite {
     );
     await child.kill('SIGKILL');
     faults.clear();
-    const saved = await this.#listSaved(kind, actions);
+    const saved = await this.#listSavedMarks(kind, actions);
     await this.site.restart();
     const lost = [...acknowledged].filter(({ mark }) => !saved.has(mark)).map(({ mark }) => mark);
     return { acknowledged: acknowledged.size, late, lost };
   }
 
   #addName(): string {
-    this.#names += 1;
-    const name = `acknowledged-${this.#names}.rest`;
-    this.site.s.service.state.addDomain({ name, context: 4 });
+    this.#nameCount += 1;
+    const name = `acknowledged-${this.#nameCount}.rest`;
+    this.site.environment.service.state.addDomain({ name, context: 4 });
     return name;
   }
 
-  async #prepare(kind: Kind, count: number): Promise<readonly Action[]> {
-    const names = () => Array.from({ length: count }, () => this.#addName());
+  async #prepareActions(kind: ActionKind, count: number): Promise<readonly Action[]> {
+    const addNames = () => Array.from({ length: count }, () => this.#addName());
     switch (kind) {
       case 'command':
-        return names().map((name) => ({ delivery: newCommand(`renew ${name} 1`), mark: name }));
+        return addNames().map((name) => ({ delivery: newCommand(`renew ${name} 1`), mark: name }));
       case 'watch':
-        return names().map((name) => ({ delivery: newCommand(`watch ${name}`, 'U0BOB'), mark: name }));
+        return addNames().map((name) => ({ delivery: newCommand(`watch ${name}`, 'U0BOB'), mark: name }));
       case 'approve':
-        return (await this.#requestOrders('renew', names())).map(({ id }, n) => ({
+        return (await this.#requestOrders('renew', addNames())).map(({ id }, n) => ({
           delivery: newClick('order_approve', id, n % 2 === 0 ? 'U0BOB' : 'U0CAROL'),
           mark: id,
         }));
       case 'cancel':
-        return (await this.#requestOrders('renew', names())).map(({ id }) => ({
+        return (await this.#requestOrders('renew', addNames())).map(({ id }) => ({
           delivery: newClick('order_cancel', id, 'U0ALICE'),
           mark: id,
         }));
       case 'deny':
-        return (await this.#requestOrders('renew', names())).map(({ id }) => ({
-          delivery: newForm('deny', 'U0BOB', { channelId: DOMAINS, subject: id }, { reason: 'no' }),
+        return (await this.#requestOrders('renew', addNames())).map(({ id }) => ({
+          delivery: newSubmission('deny', 'U0BOB', { channelId: DOMAINS, subject: id }, { reason: 'no' }),
           mark: id,
         }));
       case 'confirm':
-        return (await this.#requestOrders('delete', names())).map(({ id, name }) => ({
-          delivery: newForm('confirm', 'U0ALICE', { channelId: DOMAINS, subject: id }, { name }),
+        return (await this.#requestOrders('delete', addNames())).map(({ id, name }) => ({
+          delivery: newSubmission('confirm', 'U0ALICE', { channelId: DOMAINS, subject: id }, { name }),
           mark: id,
         }));
       case 'settings': {
-        // Two concurrent ones would conflict.
-        this.#names += 1;
-        const ttl = `${48 + this.#names}h`;
+        // Two concurrent changes of the settings would conflict.
+        this.#nameCount += 1;
+        const ttl = `${48 + this.#nameCount}h`;
         return [
-          { delivery: newForm('settings', 'U0ADA', { channelId: DOMAINS }, newSettings(ttl)), mark: ttl },
+          {
+            delivery: newSubmission('settings', 'U0ADA', { channelId: DOMAINS }, newSettings(ttl)),
+            mark: ttl,
+          },
         ];
       }
     }
   }
 
-  /** Alice's orders for these names, not decided yet. */
-  async #requestOrders(task: 'renew' | 'delete', names: readonly string[]): Promise<z.output<typeof rows>> {
+  /** Requests an order for each name as Alice, and waits until all are saved. */
+  async #requestOrders(
+    task: 'renew' | 'delete',
+    names: readonly string[],
+  ): Promise<z.output<typeof orderRows>> {
     const port = Number(new URL(this.site.bot.url).port);
-    const { signingSecret } = this.site.s.workspace;
+    const { signingSecret } = this.site.environment.workspace;
     const loadOrders = async () => {
-      const { rows: read } = await this.#db.query(
+      const { rows: rawRows } = await this.#db.query(
         `SELECT o.id, i.name FROM orders o JOIN order_items i ON i.order_id = o.id
          WHERE i.name = ANY($1) AND o.state IN ('DRAFT', 'PENDING')`,
         [names],
       );
-      return rows.parse(read);
+      return orderRows.parse(rawRows);
     };
-    for (let tries = 1; tries <= MAX_REQUESTS; tries += 1) {
+    for (let tries = 1; tries <= MAX_REQUEST_ATTEMPTS; tries += 1) {
       const existing = new Set((await loadOrders()).map(({ name }) => name));
-      // On a busy machine the bot may say that it took too long. Then the person tries again.
+      // On a busy machine the bot may say that it took too long. Then Alice tries again.
       for (const name of names.filter((each) => !existing.has(each)))
         await deliver(port, signingSecret, newCommand(`${task} ${name}`), () => undefined);
       const all = await loadOrders();
       if (all.length === names.length) return all;
     }
-    throw new Error(`orders are missing after ${MAX_REQUESTS} requests`);
+    throw new Error(`orders are missing after ${MAX_REQUEST_ATTEMPTS} requests`);
   }
 
-  /** The marks of saved actions. */
-  async #listSaved(kind: Kind, actions: readonly Action[]): Promise<ReadonlySet<string>> {
-    const { rows: found } = await this.#db.query<{ mark: string }>(SAVED[kind], [
+  async #listSavedMarks(kind: ActionKind, actions: readonly Action[]): Promise<ReadonlySet<string>> {
+    const { rows: found } = await this.#db.query<{ mark: string }>(SAVED_MARKS_SQL[kind], [
       actions.map(({ mark }) => mark),
     ]);
     return new Set(found.map(({ mark }) => mark));
   }
 }
 
-const SAVED_DECISIONS = "SELECT id AS mark FROM orders WHERE id = ANY($1) AND state <> 'PENDING'";
-const SAVED: Readonly<Record<Kind, string>> = {
+const DECIDED_ORDERS_SQL = "SELECT id AS mark FROM orders WHERE id = ANY($1) AND state <> 'PENDING'";
+const SAVED_MARKS_SQL: Readonly<Record<ActionKind, string>> = {
   command: 'SELECT name AS mark FROM order_items WHERE name = ANY($1)',
   watch: 'SELECT name AS mark FROM domains WHERE name = ANY($1)',
-  approve: SAVED_DECISIONS,
-  cancel: SAVED_DECISIONS,
-  deny: SAVED_DECISIONS,
+  approve: DECIDED_ORDERS_SQL,
+  cancel: DECIDED_ORDERS_SQL,
+  deny: DECIDED_ORDERS_SQL,
   confirm: "SELECT id AS mark FROM orders WHERE id = ANY($1) AND state <> 'DRAFT'",
   settings: "SELECT value #>> '{}' AS mark FROM settings WHERE value #>> '{}' = ANY($1)",
 };
 
 function newCommand(text: string, userId = 'U0ALICE'): Delivery {
-  return buildCommand(text, userId, RESPONSE_URL, DOMAINS);
+  return buildCommand(text, userId, UNREACHABLE_RESPONSE_URL, DOMAINS);
 }
 
 function newClick(actionId: string, orderId: string, userId: string): Delivery {
@@ -184,12 +188,12 @@ function newClick(actionId: string, orderId: string, userId: string): Delivery {
     actionId,
     { id: orderId, channelId: DOMAINS, ts: '1700000000.000100' },
     userId,
-    RESPONSE_URL,
+    UNREACHABLE_RESPONSE_URL,
   );
 }
 
 /** A submitted form with text fields, as Slack sends it. */
-function newForm(
+function newSubmission(
   callbackId: string,
   userId: string,
   origin: { readonly channelId: string; readonly subject?: string },
@@ -221,21 +225,21 @@ function newSettings(ttl: string): Readonly<Record<string, string>> {
 
 /**
  * Delivers over a separate connection.
- * @param acknowledged called as soon as the first bytes of a 200 have arrived
+ * @param onAcknowledged called as soon as the first bytes of a 200 have arrived
  * @returns when the response has arrived, or the connection is closed
  */
 function deliver(
   port: number,
   signingSecret: string,
   delivery: Delivery,
-  acknowledged: () => void,
+  onAcknowledged: () => void,
 ): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, noDelay: true });
     socket.once('data', (bytes) => {
-      if (bytes.toString('latin1').startsWith('HTTP/1.1 200 ')) acknowledged();
+      if (bytes.toString('latin1').startsWith('HTTP/1.1 200 ')) onAcknowledged();
     });
-    // The bot was killed.
+    // The bot may be killed before it responds.
     socket.on('error', () => undefined);
     socket.on('close', () => resolve());
     socket.write(buildSignedRequest(port, signingSecret, delivery, 'close'));

@@ -1,2 +1,2 @@
-/* The demo has a software passkey, which tests can make misbehave. */
-export { Authenticator, type Deviations as Misbehaviour } from '../../demo/authenticator.ts';
+/* The demo's software passkey, which tests can make misbehave. */
+export { Authenticator, type Deviations as Misbehavior } from '../../demo/authenticator.ts';

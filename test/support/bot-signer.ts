@@ -1,4 +1,4 @@
 import { createLedgerKey, parseLedgerKey } from '../../src/ledger/key.ts';
 
-/** The ledger's key of every process of a test. */
+/** The ledger key that all bots in a test share. */
 export const BOT_SIGNER = parseLedgerKey(createLedgerKey());

@@ -1,21 +1,21 @@
 import type { Briefing } from '../../src/approvals/briefing.ts';
 
-/** A briefing with only the given facts. */
+/** A briefing without facts except for the changes. */
 export function newBriefing(changes: Partial<Briefing> = {}): Briefing {
   return {
     now: new Date('2026-11-21T10:00:00Z'),
     statement: undefined,
     history: [],
-    decision: undefined,
+    pendingRequirements: undefined,
     approvers: [],
     cost: undefined,
-    budgets: undefined,
+    budgetComparison: undefined,
     expiryChange: undefined,
     impact: 'none',
     incidents: [],
     lastChange: undefined,
     restoreCost: undefined,
-    preview: undefined,
+    mandatePreview: undefined,
     ...changes,
   };
 }

@@ -6,7 +6,7 @@ import { inject } from 'vitest';
 const SOURCES = ['src/', 'packages/'].map((folder) => new URL(`../../${folder}`, import.meta.url).href);
 
 /** Sources find neighboring files by their own URL, which would differ in the bundle. */
-const keepAddresses: Plugin = {
+const keepSourceUrls: Plugin = {
   name: 'addresses of sources',
   transform(code, id) {
     const { href } = pathToFileURL(id);
@@ -15,18 +15,18 @@ const keepAddresses: Plugin = {
   },
 };
 
-/** By the program's URL. The process is reused for several test files. */
+/** Bundles by the program's URL. Several test files share a process. */
 const bundles = new Map<string, Promise<URL>>();
 
 /**
  * Bundles a TypeScript program with all its imports into one file, which starts faster, for processes that are started
  * often. Each test process bundles a program once.
- * @param entry its URL
+ * @param entry the program's URL
  */
 export function bundleOnce(entry: URL): Promise<URL> {
-  const made = bundles.get(entry.href) ?? bundle(entry);
-  bundles.set(entry.href, made);
-  return made;
+  const bundled = bundles.get(entry.href) ?? bundle(entry);
+  bundles.set(entry.href, bundled);
+  return bundled;
 }
 
 async function bundle(entry: URL): Promise<URL> {
@@ -37,7 +37,7 @@ async function bundle(entry: URL): Promise<URL> {
     resolve: { conditionNames: ['source', 'node', 'default'] },
     // An optional dependency of `pg`, which isn't installed.
     external: ['pg-native'],
-    plugins: [keepAddresses],
+    plugins: [keepSourceUrls],
     logLevel: 'silent',
     output: { file, format: 'esm', codeSplitting: false },
   });

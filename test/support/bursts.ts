@@ -5,30 +5,29 @@ import { buildClick, type Delivery, SlackLoad } from '../../bench/slack-load.ts'
 import { formatCanonicalJson } from '../../src/lib/canonical-json.ts';
 import type { Statement } from '../../src/orders/statement-shape.ts';
 import { link, until } from './demo.ts';
-import { type RunningBot, type Surroundings, startSurroundings } from './harness.ts';
-import { BEHIND } from './notifier.ts';
+import { type BotEnvironment, type RunningBot, startBotEnvironment } from './harness.ts';
+import { STALE_ORDER_MESSAGES_SQL } from './notifier.ts';
 import { requestByCommand } from './orders.ts';
 
-/** A bot without rate limits for people. */
-const UNLIMITED = new URL('./children/crashing-bot.ts', import.meta.url);
-const QUIET_WITHIN_MS = 120_000;
+/** A bot without a limit on a person's commands per minute. */
+const UNLIMITED_BOT = new URL('./children/crashing-bot.ts', import.meta.url);
+const IDLE_TIMEOUT_MS = 120_000;
 /** Longer than Slack's rate limits in these tests. */
-const ANSWERED_WITHIN_MS = 40_000;
-/** Messages that don't refuse a click: it is still running, or was applied. */
-const NO_REASON = /takes longer than usual|^Approved: |^Your approval counts/;
-/** The most connections from Slack to one bot. */
-const CONNECTIONS = 250;
+const ANSWER_TIMEOUT_MS = 40_000;
+/** Messages about a click that is still running, or was applied. */
+const NOT_REFUSED = /takes longer than usual|^Approved: |^Your approval counts/;
+const MAX_CONNECTIONS_PER_BOT = 250;
 
-const waitingRows = z.array(z.object({ id: z.string(), channelId: z.string(), ts: z.string() }));
+const pendingOrderRows = z.array(z.object({ id: z.string(), channelId: z.string(), ts: z.string() }));
 const approvalRows = z.array(z.object({ order_id: z.string(), user_id: z.string() }));
 const answerBody = z.object({ text: z.string() });
 
-/** An order that is waiting for its clicks. */
-export type WaitingOrder = z.output<typeof waitingRows>[number];
+/** A pending order, and its card. */
+export type PendingOrder = z.output<typeof pendingOrderRows>[number];
 
 /** A click on Approve. */
 export interface Click {
-  readonly order: WaitingOrder;
+  readonly order: PendingOrder;
   readonly userId: string;
   /** Whether Slack sent a response URL for the person. */
   readonly hasResponseUrl: boolean;
@@ -36,20 +35,20 @@ export interface Click {
 
 export interface BurstOutcome {
   readonly approved: number;
-  /** Clicks that changed nothing and were answered, by the start of the answer. */
-  readonly told: ReadonlyMap<string, number>;
-  /** Clicks that changed nothing and were not answered. */
-  readonly silent: readonly string[];
+  /** How many clicks changed nothing and got an answer, by the answer. */
+  readonly answerCounts: ReadonlyMap<string, number>;
+  /** Clicks that changed nothing and got no answer. */
+  readonly unanswered: readonly string[];
 }
 
 export interface BurstOptions {
   readonly bots?: number;
   readonly settings?: Readonly<Record<string, string>>;
-  /** The program to run, by default the one without limits. */
+  /** The bot to run; by default, one without limits. */
   readonly entry?: URL;
 }
 
-/** Copies of an order for other names, with card and everything else that is stored. */
+/** Copies an order for other names, with its card and all other rows. */
 const COPY_ORDER = `
   WITH fresh AS (
     SELECT name, substr(md5(random()::text || name), 1, 12) AS id FROM unnest($2::text[]) AS names (name)
@@ -75,25 +74,25 @@ const COPY_ORDER = `
   )
   SELECT id, "channelId", ts FROM notified WHERE purpose = 'card'`;
 
-/** Bots on one database, and many signed clicks that reach them over HTTP at once. */
+/** Sends many signed clicks at once over HTTP, to bots that share a database. */
 export class Bursts {
-  readonly s: Surroundings;
+  readonly environment: BotEnvironment;
   readonly #bots: readonly RunningBot[];
   readonly #db: pg.Pool;
   readonly #load: SlackLoad;
   readonly #recorder: Awaited<ReturnType<typeof serve>>;
   readonly #answers: Map<string, string[]>;
-  #names = 0;
+  #nameCount = 0;
   /** The id of the order that is copied. */
-  #source: string | undefined;
+  #sourceOrderId: string | undefined;
 
   private constructor(
-    s: Surroundings,
+    s: BotEnvironment,
     bots: readonly RunningBot[],
     recorder: Awaited<ReturnType<typeof serve>>,
     answers: Map<string, string[]>,
   ) {
-    this.s = s;
+    this.environment = s;
     this.#bots = bots;
     this.#recorder = recorder;
     this.#answers = answers;
@@ -102,10 +101,10 @@ export class Bursts {
     this.#db.on('error', () => undefined);
   }
 
-  static async start({ bots = 1, settings = {}, entry = UNLIMITED }: BurstOptions = {}): Promise<Bursts> {
-    const s = await startSurroundings();
-    const more = { ...settings, CRASH_FILE: `${s.folder}/crash-at` };
-    const running = await Promise.all(Array.from({ length: bots }, () => s.start(entry, more)));
+  static async start({ bots = 1, settings = {}, entry = UNLIMITED_BOT }: BurstOptions = {}): Promise<Bursts> {
+    const s = await startBotEnvironment();
+    const botSettings = { ...settings, CRASH_FILE: `${s.folder}/crash-at` };
+    const running = await Promise.all(Array.from({ length: bots }, () => s.start(entry, botSettings)));
     const answers = new Map<string, string[]>();
     const recorder = await serve(({ target, body }: HttpRequest) => {
       const { text } = answerBody.parse(JSON.parse(Buffer.from(body, 'latin1').toString()));
@@ -124,17 +123,18 @@ export class Bursts {
     return `http://127.0.0.1:${this.#recorder.port}${path}`;
   }
 
-  /**
-   * Alice's waiting orders: one that she requested, and copies for other names.
-   * @returns this number of orders without clicks
-   */
-  async waiting(count: number): Promise<readonly WaitingOrder[]> {
-    this.#source ??= await this.#requestSource();
-    const names = Array.from({ length: count }, (_, n) => `burst-${this.#names + n}.rest`);
-    this.#names += count;
-    for (const name of names) this.s.service.state.addDomain({ name, context: 4 });
-    const { rows } = await this.#db.query(COPY_ORDER, [this.#source, names, this.#statementOf(this.#source)]);
-    return waitingRows.parse(rows);
+  /** Creates pending orders of Alice: requests one, and copies it for other names. */
+  async createPendingOrders(count: number): Promise<readonly PendingOrder[]> {
+    this.#sourceOrderId ??= await this.#requestSource();
+    const names = Array.from({ length: count }, (_, n) => `burst-${this.#nameCount + n}.rest`);
+    this.#nameCount += count;
+    for (const name of names) this.environment.service.state.addDomain({ name, context: 4 });
+    const { rows } = await this.#db.query(COPY_ORDER, [
+      this.#sourceOrderId,
+      names,
+      this.#statementOf(this.#sourceOrderId),
+    ]);
+    return pendingOrderRows.parse(rows);
   }
 
   /** The copied order's statement in canonical form. */
@@ -143,7 +143,7 @@ export class Bursts {
       version: 1,
       order: orderId,
       task: 'renew',
-      service: this.s.service.jsonUrl,
+      service: this.environment.service.jsonUrl,
       account: { method: 'password', login: 'alice', context: 4, team: false },
       items: [
         {
@@ -163,24 +163,26 @@ export class Bursts {
   }
 
   async #requestSource(): Promise<string> {
-    const { workspace, service } = this.s;
+    const { workspace, service } = this.environment;
     service.state.addDomain({ name: 'burst.rest', context: 4 });
     const order = await requestByCommand(workspace, workspace.as('U0ALICE'), '/domain renew burst.rest 2');
-    await this.quiet();
+    await this.waitUntilIdle();
     return order.id;
   }
 
-  /** Sends deliveries to all bots in turn, over the maximum number of connections. */
-  async #spread(deliveries: readonly Delivery[]): Promise<void> {
+  /** Distributes deliveries evenly over all bots. */
+  async #deliverToAllBots(deliveries: readonly Delivery[]): Promise<void> {
     const ports = this.#ports();
     await Promise.all(
       ports.map((port, bot) => {
         const part = deliveries.filter((_, n) => n % ports.length === bot);
         const queue = part.values();
         const deliverInTurn = async () => {
-          for (const delivery of queue) await this.#redeliver(port, delivery);
+          for (const delivery of queue) await this.#deliverWithRetries(port, delivery);
         };
-        return Promise.all(Array.from({ length: Math.min(CONNECTIONS, part.length) }, deliverInTurn));
+        return Promise.all(
+          Array.from({ length: Math.min(MAX_CONNECTIONS_PER_BOT, part.length) }, deliverInTurn),
+        );
       }),
     );
   }
@@ -189,61 +191,63 @@ export class Bursts {
    * Retries as Slack does: a delivery that wasn't acknowledged, because a busy machine took too long, is sent up to
    * three more times.
    */
-  async #redeliver(port: number, delivery: Delivery, redeliveries = 3): Promise<void> {
+  async #deliverWithRetries(port: number, delivery: Delivery, redeliveries = 3): Promise<void> {
     try {
       await this.#load.deliver(port, delivery);
     } catch (error) {
       if (redeliveries === 0) throw error;
-      await this.#redeliver(port, delivery, redeliveries - 1);
+      await this.#deliverWithRetries(port, delivery, redeliveries - 1);
     }
   }
 
   /** Sends all clicks at once; each must be answered with 200. Waits until each has a result. */
-  async click(clicks: readonly Click[], withinMs = ANSWERED_WITHIN_MS): Promise<BurstOutcome> {
+  async click(clicks: readonly Click[], withinMs = ANSWER_TIMEOUT_MS): Promise<BurstOutcome> {
     const people = [...new Set(clicks.map(({ userId }) => userId))];
     const before = new Map(people.map((userId) => [userId, this.#listMessages(userId).length]));
-    const path = ({ order, userId }: Click) => `/clicked/${order.id}/${userId}`;
+    const responsePath = ({ order, userId }: Click) => `/clicked/${order.id}/${userId}`;
     const deliveries = clicks.map((click) =>
       buildClick(
         'order_approve',
         click.order,
         click.userId,
-        click.hasResponseUrl ? this.#url(path(click)) : undefined,
+        click.hasResponseUrl ? this.#url(responsePath(click)) : undefined,
       ),
     );
-    await this.#spread(deliveries);
+    await this.#deliverToAllBots(deliveries);
     const readOutcome = async (): Promise<BurstOutcome> => {
-      const approvals = await this.#approvals(clicks);
-      const left = clicks.filter(({ order, userId }) => !approvals.has(`${order.id} ${userId}`));
-      const told = new Map<string, number>();
-      const count = (text: string) => told.set(text, (told.get(text) ?? 0) + 1);
-      const silent: string[] = [];
-      // Answers in the channel don't name their order, so their number is compared with that of clicks without a
-      // response URL.
+      const approvals = await this.#loadApprovals(clicks);
+      const unapproved = clicks.filter(({ order, userId }) => !approvals.has(`${order.id} ${userId}`));
+      const answerCounts = new Map<string, number>();
+      const countAnswer = (text: string) => answerCounts.set(text, (answerCounts.get(text) ?? 0) + 1);
+      const unanswered: string[] = [];
+      // Messages in Slack don't name their order, so each click without an answer at its response URL takes the
+      // person's next message.
       const answers = new Map(
         people.map((userId) => [userId, this.#listMessages(userId).slice(before.get(userId))]),
       );
-      for (const click of left) {
-        const [text] = (this.#answers.get(path(click)) ?? []).filter((each) => !NO_REASON.test(each));
+      for (const click of unapproved) {
+        const [text] = (this.#answers.get(responsePath(click)) ?? []).filter(
+          (each) => !NOT_REFUSED.test(each),
+        );
         const answer = text ?? answers.get(click.userId)?.shift();
-        if (answer === undefined) silent.push(`${click.order.id} by ${click.userId}`);
-        else count(answer.replace(/Reference .*/, 'Reference').replace(/\d+ seconds?/, 'N seconds'));
+        if (answer === undefined) unanswered.push(`${click.order.id} by ${click.userId}`);
+        else countAnswer(answer.replace(/Reference .*/, 'Reference').replace(/\d+ seconds?/, 'N seconds'));
       }
-      return { approved: clicks.length - left.length, told, silent };
+      return { approved: clicks.length - unapproved.length, answerCounts, unanswered };
     };
     let outcome = await readOutcome();
     await until(
       'every click has a result',
       async () => {
         outcome = await readOutcome();
-        return outcome.silent.length === 0;
+        return outcome.unanswered.length === 0;
       },
       withinMs,
     ).catch(() => undefined);
     return outcome;
   }
 
-  async #approvals(clicks: readonly Click[]): Promise<ReadonlySet<string>> {
+  async #loadApprovals(clicks: readonly Click[]): Promise<ReadonlySet<string>> {
     const ids = clicks.map(({ order }) => order.id);
     const { rows } = await this.#db.query(
       'SELECT order_id, user_id FROM approvals WHERE order_id = ANY($1)',
@@ -252,30 +256,30 @@ export class Bursts {
     return new Set(approvalRows.parse(rows).map(({ order_id, user_id }) => `${order_id} ${user_id}`));
   }
 
-  /** A person's messages from the bot: ephemerals and direct messages. */
+  /** A person's ephemeral and direct messages that refuse a click. */
   #listMessages(userId: string): string[] {
-    const { workspace } = this.s;
+    const { workspace } = this.environment;
     return [...workspace.as(userId).ephemerals(), ...workspace.messages(`D${userId.slice(1)}`)]
       .map(({ text }) => text)
-      .filter((text) => !NO_REASON.test(text));
+      .filter((text) => !NOT_REFUSED.test(text));
   }
 
-  /** Waits until nothing is being carried out, and Slack shows it. */
-  async quiet(): Promise<void> {
+  /** Waits until no order is in progress, and Slack shows every result. */
+  async waitUntilIdle(): Promise<void> {
     await until(
       'no order is in progress',
       async () => {
         const { rows } = await this.#db.query(
-          `SELECT 1 FROM orders WHERE state IN ('APPROVED', 'EXECUTING') UNION ALL ${BEHIND} LIMIT 1`,
+          `SELECT 1 FROM orders WHERE state IN ('APPROVED', 'EXECUTING') UNION ALL ${STALE_ORDER_MESSAGES_SQL} LIMIT 1`,
         );
         return rows.length === 0;
       },
-      QUIET_WITHIN_MS,
+      IDLE_TIMEOUT_MS,
     );
   }
 
   /** The errors that the bots logged. */
-  complaints(): string {
+  listLoggedErrors(): string {
     return this.#bots
       .map(({ child }) => child.output())
       .join('\n')
@@ -289,6 +293,6 @@ export class Bursts {
     this.#recorder.server.close();
     await this.#load.close();
     await this.#db.end();
-    await this.s.stop();
+    await this.environment.stop();
   }
 }

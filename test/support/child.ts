@@ -8,10 +8,10 @@ export interface Child {
   /** All output so far, standard output and error. */
   output(): string;
   /** Waits for a matching output line; rejects with all output if the process ends first. */
-  line(pattern: RegExp): Promise<RegExpExecArray>;
+  waitForLine(pattern: RegExp): Promise<RegExpExecArray>;
   /** Sends the signal (`SIGKILL` by default) and waits for the end. */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** How it ended: an exit code, or the signal that ended it. */
+  /** Resolves when it ends, with its exit code or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>;
 }
 
@@ -26,7 +26,7 @@ export interface ChildOptions {
 
 /**
  * Runs a TypeScript source or a bundle in a separate process, without a build. Node gets the options of `npm start`.
- * @param entry its URL, as in `new URL('../../src/main.ts', import.meta.url)`
+ * @param entry its URL, such as `new URL('../../src/main.ts', import.meta.url)`
  */
 export function startChild(entry: URL, options: ChildOptions = {}): Child {
   const child = spawn(
@@ -47,11 +47,11 @@ export function startChild(entry: URL, options: ChildOptions = {}): Child {
   if (pid === undefined) throw new Error(`${fileURLToPath(entry)} could not be started`);
 
   let text = '';
-  const onOutput = new Set<() => void>();
+  const outputListeners = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
-      for (const listener of onOutput) listener();
+      for (const listener of outputListeners) listener();
     });
   }
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
@@ -62,20 +62,22 @@ export function startChild(entry: URL, options: ChildOptions = {}): Child {
     pid,
     ended,
     output: () => text,
-    line: (pattern) =>
+    waitForLine: (pattern) =>
       new Promise((resolve, reject) => {
         const checkOutput = () => {
-          const whole = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
-          const found = whole.map((line) => pattern.exec(line)).find((match) => match !== null);
+          const completeLines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+          const found = completeLines.map((line) => pattern.exec(line)).find((match) => match !== null);
           if (!found) return;
-          onOutput.delete(checkOutput);
+          outputListeners.delete(checkOutput);
           resolve(found);
         };
-        onOutput.add(checkOutput);
+        outputListeners.add(checkOutput);
         checkOutput();
-        void ended.then((how) => {
-          if (onOutput.delete(checkOutput)) {
-            reject(new Error(`ended with ${how} before it printed ${pattern}; it printed:\n${text}`));
+        void ended.then((exitCodeOrSignal) => {
+          if (outputListeners.delete(checkOutput)) {
+            reject(
+              new Error(`ended with ${exitCodeOrSignal} before it printed ${pattern}; it printed:\n${text}`),
+            );
           }
         });
       }),

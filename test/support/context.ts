@@ -1,8 +1,8 @@
 import type { SendingContext } from '../../src/orders/context.ts';
 import type { SlackContext } from '../../src/slack/context.ts';
 
-/** Members that a test uses; for stores and similar objects, their functions. */
-type Known = {
+/** Members that a test sets. Stores and similar objects need only some of their functions. */
+type TestMembers = {
   readonly [Key in keyof SendingContext]?: NonNullable<SendingContext[Key]> extends (
     ...args: never
   ) => unknown
@@ -10,30 +10,30 @@ type Known = {
     : Partial<SendingContext[Key]>;
 };
 
-/** A context with the members that a test uses; reading another one throws. */
-export function contextWith<Given extends Known>(
-  given: Given,
-): SendingContext & Omit<Given, keyof SendingContext> {
-  return throwOnUnknown(given, 'orders') as SendingContext & Omit<Given, keyof SendingContext>;
+/** A context with only these members; reading another one throws. */
+export function contextWith<Members extends TestMembers>(
+  members: Members,
+): SendingContext & Omit<Members, keyof SendingContext> {
+  return throwOnUnknown(members, 'orders') as SendingContext & Omit<Members, keyof SendingContext>;
 }
 
-/** The parts of a member that a test uses. */
+/** A member without some of its nested members. */
 type Part<Member> = Member extends (...args: never) => unknown
   ? Member
   : Member extends object
     ? { readonly [Key in keyof Member]?: Part<Member[Key]> }
     : Member;
 
-/** A Slack context with the members that a test uses; reading another one throws. */
+/** A Slack context with only these members; reading another one throws. */
 export function slackContextWith({
   orders = {},
   ...given
-}: Omit<Part<SlackContext>, 'orders'> & { readonly orders?: Known }): SlackContext {
+}: Omit<Part<SlackContext>, 'orders'> & { readonly orders?: TestMembers }): SlackContext {
   return throwOnUnknown({ ...given, orders: contextWith(orders) }, 'slack') as SlackContext;
 }
 
-function throwOnUnknown<Given extends object>(given: Given, context: string): Given {
-  return new Proxy(given, {
+function throwOnUnknown<Members extends object>(members: Members, context: string): Members {
+  return new Proxy(members, {
     get(target, name) {
       if (name in target) return Reflect.get(target, name);
       throw new Error(`the ${context} context of this test has no ${String(name)}`);

@@ -2,7 +2,7 @@ import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
 import type { NotificationStore } from '../../src/outbox/notifications.ts';
 
-/** Points at which tests kill the process: in an order's life, and while an owner is asked. */
+/** Points at which tests kill the bot: while it handles an order, and while it asks an owner. */
 export type CrashPoint =
   | 'question not posted'
   | 'question posted, not recorded'
@@ -16,8 +16,8 @@ export type CrashPoint =
   | 'outcome committed'
   | 'reply posted, not recorded';
 
-/** Reached as soon as an event of this kind is in the database. */
-const AFTER: Partial<Record<OrderLogEntry['kind'], CrashPoint>> = {
+/** Crash points that are reached when an event of the kind is committed. */
+const POINT_AFTER_EVENT: Partial<Record<OrderLogEntry['kind'], CrashPoint>> = {
   approved: 'approval committed',
   claimed: 'claimed',
   sending: 'sentAt committed',
@@ -27,53 +27,55 @@ const AFTER: Partial<Record<OrderLogEntry['kind'], CrashPoint>> = {
 /**
  * A store that reports when a crash point is reached. All points are at its boundary, because only the database
  * survives a crash.
- * @param reached called before anything else happens
+ * @param onReached called before anything else happens
  */
-export function withCrashPoints<Store extends OrderStore>(
+export function addCrashPoints<Store extends OrderStore>(
   store: Store,
-  reached: (point: CrashPoint) => void,
+  onReached: (point: CrashPoint) => void,
 ): Store {
-  const watched: Pick<OrderStore, 'create' | 'commit'> = {
+  const overrides: Pick<OrderStore, 'create' | 'commit'> = {
     async create(creation) {
       const conflict = await store.create(creation);
-      if (conflict === undefined) reached('order committed');
+      if (conflict === undefined) onReached('order committed');
       return conflict;
     },
     async commit(change) {
       const kind = change.log[0]?.kind;
-      if (kind === 'answered') reached('answer read');
+      if (kind === 'answered') onReached('answer read');
       const outcome = await store.commit(change);
-      const point = kind === undefined ? undefined : AFTER[kind];
-      if (outcome.ok && point !== undefined) reached(point);
+      const point = kind === undefined ? undefined : POINT_AFTER_EVENT[kind];
+      if (outcome.ok && point !== undefined) onReached(point);
       return outcome;
     },
   };
-  return { ...store, ...watched };
+  return { ...store, ...overrides };
 }
 
-/** The same for the outbox, for messages of orders and questions to owners. */
-export function withNotificationCrashPoints(
+/** The same for the outbox: messages about orders, and questions to owners. */
+export function addNotificationCrashPoints(
   store: NotificationStore,
-  reached: (point: CrashPoint) => void,
+  onReached: (point: CrashPoint) => void,
 ): NotificationStore {
   return {
     ...store,
     async claim(subject, now, leaseMs) {
       const claimed = await store.claim(subject, now, leaseMs);
-      if (subject.kind === 'order' && claimed?.notifications.length === 0) reached('card not posted');
+      if (subject.kind === 'order' && claimed?.notifications.length === 0) onReached('card not posted');
       return claimed;
     },
-    // Due subjects are claimed together, then read.
-    async read(subject) {
-      const claimed = await store.read(subject);
+    // Owner questions are claimed together with other due subjects, then loaded.
+    async loadSubject(subject) {
+      const claimed = await store.loadSubject(subject);
       if (subject.kind === 'owner_question' && claimed?.notifications.length === 0)
-        reached('question not posted');
+        onReached('question not posted');
       return claimed;
     },
     async recordPosted(subject, notification) {
       if (subject.kind === 'order')
-        reached(notification.purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded');
-      if (subject.kind === 'owner_question') reached('question posted, not recorded');
+        onReached(
+          notification.purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded',
+        );
+      if (subject.kind === 'owner_question') onReached('question posted, not recorded');
       return store.recordPosted(subject, notification);
     },
   };

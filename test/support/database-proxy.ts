@@ -12,8 +12,8 @@ export class DatabaseProxy {
     const address = new URL(url);
     this.#target = Number(address.port);
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    const own = this.#server.address();
-    address.port = typeof own === 'object' && own !== null ? String(own.port) : '';
+    const ownAddress = this.#server.address();
+    address.port = typeof ownAddress === 'object' && ownAddress !== null ? String(ownAddress.port) : '';
     return address.href;
   }
 
@@ -29,15 +29,15 @@ export class DatabaseProxy {
     for (const socket of this.#sockets) socket.pause();
   }
 
-  /** Forgets existing connections, like a firewall: the client's next byte ends the connection. */
+  /** Resets each existing connection at the client's next byte, like a firewall that has forgotten it. */
   forget(): void {
     for (const socket of this.#sockets) socket.prependListener('data', () => socket.resetAndDestroy());
   }
 
-  mend(): void {
-    const was = this.#state;
+  restore(): void {
+    const previousState = this.#state;
     this.#state = 'good';
-    if (was === 'dead') for (const socket of this.#sockets) socket.resume();
+    if (previousState === 'dead') for (const socket of this.#sockets) socket.resume();
   }
 
   close(): void {

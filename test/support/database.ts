@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 
-/** Created by the global setup: all migrations applied, no rows. */
+/** Created by the global setup, with all migrations and no rows. */
 export const TEMPLATE_DATABASE = 'domain_steward_template';
 
 export interface TestDatabase {
@@ -13,19 +13,19 @@ export interface TestDatabase {
 }
 
 /**
- * Creates a database on the run's PostgreSQL.
+ * Creates a database on the test run's PostgreSQL server.
  * @param template its initial content: the migrated schema, or `empty`
  */
 export async function createTestDatabase(template: 'migrated' | 'empty' = 'migrated'): Promise<TestDatabase> {
   const adminUrl = inject('postgresUrl');
   const name = `test_${randomBytes(6).toString('hex')}`;
   const source = template === 'migrated' ? TEMPLATE_DATABASE : 'template0';
-  await asAdmin(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${source} STRATEGY FILE_COPY`);
+  await runAsAdmin(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${source} STRATEGY FILE_COPY`);
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    drop: () => asAdmin(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    drop: () => runAsAdmin(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   };
 }
 
@@ -44,7 +44,7 @@ export function useTestDatabase(onOpen: (database: Database) => void): void {
   });
 }
 
-async function asAdmin(url: string, sql: string): Promise<void> {
+async function runAsAdmin(url: string, sql: string): Promise<void> {
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();
   try {

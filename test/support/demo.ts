@@ -8,26 +8,26 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { z } from 'zod';
 import { type Demo, startDemo } from '../../demo/demo.ts';
-import { actUntilAnswered, actUntilOpened, DOMAINS } from '../../demo/people.ts';
+import { DOMAINS_CHANNEL, performAndWaitForReply, performAndWaitForView } from '../../demo/people.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { PolicySource } from '../../src/policy/ports.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { assertReadableMessages } from './held-messages.ts';
 import { fasterPace } from './pace.ts';
-import { hasRateLimits, rudeness } from './rudeness.ts';
+import { hasRateLimits, pickRudenessSeed } from './rudeness.ts';
 import { CHARGED_TASKS } from './settings.ts';
 
-export { actUntilOpened, DOMAINS };
+export { DOMAINS_CHANNEL as DOMAINS, performAndWaitForView };
 
 export interface TestDemoOptions {
-  /** Changes of the demo's people and places. */
+  /** Changes to the demo's people and channels. */
   readonly seed?: Partial<Seed>;
   /** Settings of the bot that override those of the demo. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly socketMode?: boolean;
   /** How many times faster than usual the bot takes over abandoned work. */
   readonly speedup?: number;
-  /** Changes the database's address, for a proxy between the bot and the database. */
+  /** Changes the database's address, for example to that of a proxy. */
   readonly databaseUrl?: (url: string) => string | Promise<string>;
   /** The lowest level that is logged; `debug` by default. */
   readonly logLevel?: string;
@@ -37,12 +37,12 @@ export interface TestDemoOptions {
   readonly policy?: PolicySource;
   /** Slack's limits by method and tier; by default chosen per file, see {@link hasRateLimits}. */
   readonly rateLimits?: boolean;
-  /** The people with a linked account of the live context; Alice by default. */
-  readonly linked?: readonly ('alice' | 'bob')[];
+  /** People who start with a linked account for the live context; only Alice by default. */
+  readonly linkedPeople?: readonly ('alice' | 'bob')[];
 }
 
 /** The longest pause between two updates of a busy order's card. */
-const PAUSE_MS = 3_000;
+const MAX_CARD_PAUSE_MS = 3_000;
 
 /** The whole product: sandbox service, workspace and bot, on a separate database. */
 export class TestDemo {
@@ -61,7 +61,7 @@ export class TestDemo {
       speedup,
       databaseUrl,
       logLevel = 'debug',
-      linked = ['alice'],
+      linkedPeople = ['alice'],
       policy,
       commandsPerMinute,
       seed = {},
@@ -77,7 +77,7 @@ export class TestDemo {
     const demo = await startDemo({
       port: 0,
       dataDir,
-      rude: rudeness(),
+      rude: pickRudenessSeed(),
       databaseUrl: (await databaseUrl?.(database.url)) ?? database.url,
       log,
       seed,
@@ -91,7 +91,7 @@ export class TestDemo {
     });
     this.#running = { demo, database, dataDir };
     demo.workspace.rateLimits.enabled = rateLimits;
-    for (const name of linked) await link(this.workspace, this[name], SANDBOX_ACCOUNTS[name]);
+    for (const name of linkedPeople) await link(this.workspace, this[name], SANDBOX_ACCOUNTS[name]);
   }
 
   /** Stops everything. @throws {Error} if the bot posted something unreadable */
@@ -159,12 +159,12 @@ export class TestDemo {
       isPending = false;
     };
     promise.then(end, end);
-    while (isPending) await this.demo.moveTime(PAUSE_MS);
+    while (isPending) await this.demo.moveTime(MAX_CARD_PAUSE_MS);
     return promise;
   }
 
   /** Everything the bot logged. */
-  logged(): string {
+  getLog(): string {
     return this.#logged;
   }
 
@@ -179,9 +179,9 @@ export class TestDemo {
       (await dumpDatabase(this.databaseUrl, 'public.notifications')).split('\n').every((line) => {
         if (line === '') return true;
         const row = notificationRow.parse(JSON.parse(line.slice(line.indexOf('{'))));
-        const isOfOrder = row.subject_kind === 'order' && row.purpose === 'plan';
-        // A draft is announced when it is confirmed.
-        return !isOfOrder || row.shows === String(row.version) || row.due_at === null;
+        const isOrderPlan = row.subject_kind === 'order' && row.purpose === 'plan';
+        // A draft isn't due until it is confirmed.
+        return !isOrderPlan || row.shows === String(row.version) || row.due_at === null;
       }),
     );
   }
@@ -192,9 +192,9 @@ export function useTestDemo(options?: TestDemoOptions): TestDemo {
   const t = new TestDemo(options);
   beforeAll(() => t.start());
   beforeEach(({ onTestFailed }) => {
-    const before = t.logged().length;
+    const before = t.getLog().length;
     onTestFailed(() => {
-      const warnings = listWarnings(t.logged().slice(before));
+      const warnings = listWarnings(t.getLog().slice(before));
       if (warnings.length > 0) throw new Error(`Warnings of the bot:\n${warnings.join('\n')}`);
     });
   });
@@ -238,14 +238,14 @@ export async function dumpDatabase(url: string, table?: string): Promise<string>
   }
 }
 
-/** The form of a command. */
+/** Runs a command and waits for its form. */
 export function openForm(
   workspace: Workspace,
   person: Actor,
   text: string,
-  channel = DOMAINS,
+  channel = DOMAINS_CHANNEL,
 ): Promise<View> {
-  return actUntilOpened(workspace, person, () => person.command(channel, text), `the form of ${text}`);
+  return performAndWaitForView(workspace, person, () => person.command(channel, text), `the form of ${text}`);
 }
 
 export interface Credentials {
@@ -254,7 +254,7 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** Links an account through the form; Alice's of the live context by default. */
+/** Links an account with the form; by default Alice's, for the live context. */
 export async function link(
   workspace: Workspace,
   person: Actor,
@@ -265,7 +265,7 @@ export async function link(
   const ephemeralCount = person.ephemerals().length;
   const result = await person.submit(view, { user, context: String(context), password });
   // If the check takes longer than Slack waits, the outcome is shown in the form.
-  const linked = () =>
+  const findLinkConfirmation = () =>
     result.outcome === 'updated'
       ? person.openedViews().find(({ id, ...shown }) => id === view.id && /Linked:/.test(textOf(shown)))
       : person.ephemerals()[ephemeralCount];
@@ -275,8 +275,8 @@ export async function link(
     return link(workspace, person, { user, context, password }, tries - 1);
   }
   if (result.outcome !== 'closed' && result.outcome !== 'updated')
-    throw new Error(`linking ${user}: ${JSON.stringify(result)}`);
-  await workspace.waitFor(linked, { what: `${person.user.real_name} to be linked` });
+    throw new Error(`linking ${user} failed: ${JSON.stringify(result)}`);
+  await workspace.waitFor(findLinkConfirmation, { what: `${person.user.real_name} to be linked` });
   if (result.outcome === 'updated') person.close(view);
 }
 
@@ -284,35 +284,35 @@ export async function link(
 async function openLinkForm(workspace: Workspace, person: Actor, tries = 3): Promise<View> {
   const before = new Set(person.openedViews().map(({ id }) => id));
   const ephemeralCount = person.ephemerals().length;
-  await person.command(DOMAINS, '/domain link');
-  const opened = () => person.openedViews().find(({ id }) => !before.has(id));
+  await person.command(DOMAINS_CHANNEL, '/domain link');
+  const findOpened = () => person.openedViews().find(({ id }) => !before.has(id));
   const isLate = () =>
     person
       .ephemerals()
       .slice(ephemeralCount)
       .some(({ text }) => text.includes('took too long'));
   const what = 'the form of /domain link';
-  await workspace.waitFor(() => opened() ?? (isLate() || undefined), { what, timeoutMs: 20_000 });
-  const view = opened();
+  await workspace.waitFor(() => findOpened() ?? (isLate() || undefined), { what, timeoutMs: 20_000 });
+  const view = findOpened();
   if (view === undefined && tries === 1) throw new Error(`${what} opened too late`);
   return view ?? openLinkForm(workspace, person, tries - 1);
 }
 
-/** Does something and waits for the ephemeral message about it. */
-export async function actAndReadReply(
+/** Performs an action and waits for its ephemeral reply. */
+export async function performAndReadReply(
   workspace: Workspace,
   person: Actor,
   act: () => Promise<unknown>,
 ): Promise<string> {
-  return textOf(await actUntilAnswered(workspace, person, act));
+  return textOf(await performAndWaitForReply(workspace, person, act));
 }
 
-/** Runs a command and waits for the ephemeral answer. */
+/** Runs a command and waits for its ephemeral reply. */
 export function readCommandReply(workspace: Workspace, person: Actor, command: string): Promise<string> {
-  return actAndReadReply(workspace, person, () => person.command(DOMAINS, command));
+  return performAndReadReply(workspace, person, () => person.command(DOMAINS_CHANNEL, command));
 }
 
-/** All texts of a message or view, blocks included, as one. */
+/** All texts of a message or view, including its blocks, joined. */
 export function textOf(message: Pick<Message, 'blocks'> & { readonly text?: string }): string {
   const texts: string[] = message.text === undefined ? [] : [message.text];
   const collect = (value: unknown): void => {
@@ -333,10 +333,15 @@ export function buttonsOf(message: Pick<Message, 'blocks'>): string[] {
   const found = JSON.stringify(message.blocks).matchAll(
     /"action_id":"([^"]+)"|"value":"((?:order|reminder|names|owner)_[a-z_]+):[^"]+"/g,
   );
-  return [...found].map(([, id, chosen]) => chosen ?? id ?? '').filter((id) => !MENUS.has(id));
+  return [...found].map(([, id, chosen]) => chosen ?? id ?? '').filter((id) => !MENU_IDS.has(id));
 }
 
-const MENUS: ReadonlySet<string> = new Set(['order_more', 'reminder_more', 'names_more', 'owner_question']);
+const MENU_IDS: ReadonlySet<string> = new Set([
+  'order_more',
+  'reminder_more',
+  'names_more',
+  'owner_question',
+]);
 
 const action = z.object({
   action_id: z.string(),
@@ -346,12 +351,12 @@ const action = z.object({
 /** The `action_id` of the clicked button, or of the menu choice, in a delivery. */
 export function getClickedAction(payload: Workspace['deliveries'][number]['payload']): string | undefined {
   const [first] = z.array(action).catch([]).parse(payload['actions']);
-  return first !== undefined && MENUS.has(first.action_id)
+  return first !== undefined && MENU_IDS.has(first.action_id)
     ? first.selected_option?.value.split(':')[0]
     : first?.action_id;
 }
 
-/** Polls a condition. */
+/** Polls until a condition is met. */
 export async function until(
   what: string,
   isMet: () => boolean | Promise<boolean>,
@@ -365,7 +370,7 @@ export async function until(
 }
 
 /**
- * Sends the bot a forged request with Slack's signature.
+ * Sends the bot a forged request with a valid signature.
  * @returns the HTTP status
  */
 export async function deliverSigned(
@@ -379,7 +384,7 @@ export async function deliverSigned(
 }
 
 /** Delivers an interaction as Slack does. @returns the parsed response; undefined if empty */
-export async function sendSigned(
+export async function deliverInteraction(
   demo: Pick<TestDemo, 'workspace' | 'botUrl'>,
   payload: Readonly<Record<string, unknown>>,
 ): Promise<unknown> {

@@ -8,28 +8,28 @@ import { bundleOnce } from './bundle.ts';
 import { type Child, startChild } from './child.ts';
 import { createTestDatabase } from './database.ts';
 import { assertReadableMessages } from './held-messages.ts';
-import { rudeness } from './rudeness.ts';
+import { pickRudenessSeed } from './rudeness.ts';
 import { CHARGED_TASKS } from './settings.ts';
 
-/** The released entry point. */
-export const MAIN = new URL('../../src/main.ts', import.meta.url);
+/** The product's entry point. */
+export const MAIN_BOT = new URL('../../src/main.ts', import.meta.url);
 /** The same bot with short leases. */
-export const SHORT_LEASES = new URL('./children/bot.ts', import.meta.url);
+export const SHORT_LEASE_BOT = new URL('./children/bot.ts', import.meta.url);
 
 /** The sandbox service and the workspace, for bots in separate processes. */
-export interface Surroundings {
+export interface BotEnvironment {
   readonly service: SandboxService;
   readonly workspace: Workspace;
   readonly databaseUrl: string;
   /** A folder without a `.env` file. */
   readonly folder: string;
-  /** Every setting that a bot needs to connect to them. */
+  /** The settings that a bot needs to connect to all of these. */
   readonly settings: Readonly<Record<string, string>>;
   /** Starts a bot and waits until it is ready; over HTTP unless its settings turn on Socket Mode. */
   start(entry?: URL, settings?: Readonly<Record<string, string | undefined>>): Promise<RunningBot>;
   /** Starts a bot without waiting for it. */
   launch(entry: URL, settings?: Readonly<Record<string, string | undefined>>): Promise<Child>;
-  /** Stops every running bot, then the rest. @throws {Error} if a bot posted something unreadable */
+  /** Stops all bots, then everything else. @throws {Error} if a bot posted something unreadable */
   stop(): Promise<void>;
 }
 
@@ -38,9 +38,9 @@ export interface RunningBot {
   readonly url: string;
 }
 
-export async function startSurroundings(): Promise<Surroundings> {
+export async function startBotEnvironment(): Promise<BotEnvironment> {
   const database = await createTestDatabase();
-  const service = await startSandboxService({ rude: rudeness() });
+  const service = await startSandboxService({ rude: pickRudenessSeed() });
   const workspace = await startWorkspace();
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-bot-'));
   const children: Child[] = [];
@@ -61,8 +61,8 @@ export async function startSurroundings(): Promise<Surroundings> {
     DNS_SERVERS: '127.0.0.1:9',
     LOG_LEVEL: 'info',
   };
-  const launch = async (entry: URL, more: Readonly<Record<string, string | undefined>> = {}) => {
-    const child = startChild(await bundleOnce(entry), { env: { ...settings, ...more }, cwd: folder });
+  const launch = async (entry: URL, overrides: Readonly<Record<string, string | undefined>> = {}) => {
+    const child = startChild(await bundleOnce(entry), { env: { ...settings, ...overrides }, cwd: folder });
     children.push(child);
     return child;
   };
@@ -72,9 +72,9 @@ export async function startSurroundings(): Promise<Surroundings> {
     databaseUrl: database.url,
     folder,
     settings,
-    async start(entry = MAIN, more = {}) {
-      const child = await launch(entry, more);
-      const [, port] = await child.line(/"port":(\d+).*"msg":"ready"/);
+    async start(entry = MAIN_BOT, overrides = {}) {
+      const child = await launch(entry, overrides);
+      const [, port] = await child.waitForLine(/"port":(\d+).*"msg":"ready"/);
       const url = `http://127.0.0.1:${port}`;
       workspace.setRequestUrl(`${url}/slack/events`);
       return { child, url };

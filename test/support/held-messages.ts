@@ -1,14 +1,14 @@
 import type { JsonObject, Workspace } from '@domain-steward/slack-workspace';
 import { z } from 'zod';
 import { formatDomainName } from '../../src/zones/names.ts';
-import { phoneLines, textsOf, unreadable, unusualFacts } from './reading.ts';
+import { countPhoneLines, countUnusualFacts, findUnreadableValues, textsOf } from './reading.ts';
 
-/* Checks the bot's messages in a story: the maximum length of each kind, and that they have no technical values. */
+/* Checks that a bot's messages aren't too long for their kind, and that they have no technical values. */
 
 type Call = Workspace['calls'][number];
 
-const object: z.ZodType<JsonObject> = z.record(z.string(), z.json());
-const metadata = z
+const objectSchema: z.ZodType<JsonObject> = z.record(z.string(), z.json());
+const metadataSchema = z
   .object({
     event_type: z.string(),
     event_payload: z.object({
@@ -20,77 +20,88 @@ const metadata = z
   .optional()
   .catch(undefined);
 /** Slack takes objects in a form as JSON. */
-const json = z.preprocess((value) => (typeof value === 'string' ? JSON.parse(value) : value), z.unknown());
+const jsonSchema = z.preprocess(
+  (value) => (typeof value === 'string' ? JSON.parse(value) : value),
+  z.unknown(),
+);
 
 /** The visible part of one call. */
 interface VisibleContent {
   readonly text: string;
   readonly blocks: readonly JsonObject[];
-  readonly metadata: z.infer<typeof metadata>;
+  readonly metadata: z.infer<typeof metadataSchema>;
   /** Whether a lock screen shows it. */
   readonly isMessage: boolean;
   readonly isReply: boolean;
 }
 
-const POSTED = new Set(['chat.postMessage', 'chat.update']);
-const EPHEMERAL = new Set(['chat.postEphemeral', 'response_url']);
+const POST_METHODS = new Set(['chat.postMessage', 'chat.update']);
+const EPHEMERAL_METHODS = new Set(['chat.postEphemeral', 'response_url']);
 
 /** @returns undefined if the call shows nothing */
 function getVisibleContent({ method, args }: Call): VisibleContent | undefined {
   if (method.startsWith('views.')) {
-    const view = object.parse(json.parse(args['view']));
-    const blocks = z.array(object).parse(view['blocks']);
+    const view = objectSchema.parse(jsonSchema.parse(args['view']));
+    const blocks = z.array(objectSchema).parse(view['blocks']);
     return { text: '', blocks, metadata: undefined, isMessage: false, isReply: false };
   }
-  const isMessage = POSTED.has(method);
-  if (!isMessage && !EPHEMERAL.has(method)) return undefined;
+  const isMessage = POST_METHODS.has(method);
+  if (!isMessage && !EPHEMERAL_METHODS.has(method)) return undefined;
   return {
     text: String(args['text'] ?? ''),
-    blocks: z.array(object).parse(json.parse(args['blocks']) ?? []),
-    metadata: metadata.parse(json.parse(args['metadata'])),
+    blocks: z.array(objectSchema).parse(jsonSchema.parse(args['blocks']) ?? []),
+    metadata: metadataSchema.parse(jsonSchema.parse(args['metadata'])),
     isMessage,
     isReply: args['thread_ts'] !== undefined,
   };
 }
 
-const ENDED = new Set(['SUCCEEDED', 'FAILED', 'DENIED', 'EXPIRED', 'CANCELLED']);
+const ENDED_STATES = new Set(['SUCCEEDED', 'FAILED', 'DENIED', 'EXPIRED', 'CANCELLED']);
 
-/** A kind of message, and its maximum number of lines. */
-interface Kind {
+/** A kind of message, and how many lines it can have. */
+interface MessageKind {
   readonly name: string;
-  readonly lines: number;
+  readonly maxLines: number;
 }
 
 /** The kind of a message; undefined if the table of lengths doesn't have it. */
-function classifyMessage({ text, blocks, metadata: about, isReply }: VisibleContent): Kind | undefined {
+function classifyMessage({
+  text,
+  blocks,
+  metadata: orderMetadata,
+  isReply,
+}: VisibleContent): MessageKind | undefined {
   const ids = blocks.map((block) => String(block['block_id'] ?? ''));
-  const has = (pattern: RegExp) => ids.some((id) => pattern.test(id));
-  const found = unusualFacts(blocks);
-  const order = about?.event_type === 'domain_order' ? about.event_payload : undefined;
-  if (order !== undefined && has(/^order_[a-z0-9]+$/)) {
-    if (ENDED.has(order.state)) return { name: 'a card that has ended', lines: 6 };
-    return order.state === 'PENDING' ? classifyPendingCard(order, found) : undefined;
+  const hasBlock = (pattern: RegExp) => ids.some((id) => pattern.test(id));
+  const unusualFactCount = countUnusualFacts(blocks);
+  const order = orderMetadata?.event_type === 'domain_order' ? orderMetadata.event_payload : undefined;
+  if (order !== undefined && hasBlock(/^order_[a-z0-9]+$/)) {
+    if (ENDED_STATES.has(order.state)) return { name: 'a card that has ended', maxLines: 6 };
+    return order.state === 'PENDING' ? classifyPendingCard(order, unusualFactCount) : undefined;
   }
   // A result that contradicts an earlier message is an alarm.
   if (
-    has(/^late_/) ||
+    hasBlock(/^late_/) ||
     /contradicts the outcome that was entered|database lost/.test(
       blocks.flatMap((block) => textsOf(block)).join(),
     )
   )
-    return { name: 'an alarm', lines: 14 };
-  if (order !== undefined && isReply && (ENDED.has(order.state) || order.state === 'UNKNOWN'))
-    return { name: 'a reply with a result', lines: 6 };
-  if (has(/^confirm_/)) {
+    return { name: 'an alarm', maxLines: 14 };
+  if (order !== undefined && isReply && (ENDED_STATES.has(order.state) || order.state === 'UNKNOWN'))
+    return { name: 'a reply with a result', maxLines: 6 };
+  if (hasBlock(/^confirm_/)) {
     const isDeletion = text.includes('Delete ');
-    return { name: 'a confirmation', lines: (isDeletion ? 14 : 18) + 2 * Math.max(found - 4, 0) };
+    return {
+      name: 'a confirmation',
+      maxLines: (isDeletion ? 14 : 18) + 2 * Math.max(unusualFactCount - 4, 0),
+    };
   }
-  if (has(/^incident_/)) return { name: 'an alarm', lines: 14 };
-  if (has(/^plan_/)) return { name: 'a plan', lines: 16 };
-  if (has(/^digest_/)) return { name: 'a digest', lines: countAllowedDigestLines(blocks) };
+  if (hasBlock(/^incident_/)) return { name: 'an alarm', maxLines: 14 };
+  if (hasBlock(/^plan_/)) return { name: 'a plan', maxLines: 16 };
+  if (hasBlock(/^digest_/)) return { name: 'a digest', maxLines: countAllowedDigestLines(blocks) };
   const [first] = blocks;
   if (first?.['type'] === 'header' && textsOf([first]).join('').startsWith('Money report '))
-    return { name: 'a monthly report', lines: 16 };
+    return { name: 'a monthly report', maxLines: 16 };
   return undefined;
 }
 
@@ -100,41 +111,49 @@ function classifyMessage({ text, blocks, metadata: about, isReply }: VisibleCont
  */
 function classifyPendingCard(
   { task, names }: { readonly task: string; readonly names: string },
-  found: number,
-): Kind {
+  unusualFactCount: number,
+): MessageKind {
   if (names.includes(','))
-    return { name: 'a waiting card of several names', lines: Math.max(18, 12 + 2 * found) };
+    return { name: 'a waiting card of several names', maxLines: Math.max(18, 12 + 2 * unusualFactCount) };
   const isImpact = task === 'delete' || task === 'nameservers';
-  return { name: 'a waiting card', lines: (isImpact && found >= 4 ? 10 : 12) + 2 * found };
+  return {
+    name: 'a waiting card',
+    maxLines: (isImpact && unusualFactCount >= 4 ? 10 : 12) + 2 * unusualFactCount,
+  };
 }
 
-/** Two lines per name plus ten; a name that expires soon has another line, and each further line counts as two. */
+/** Ten lines, two per name, three per further line about a name, and three per line about other names. */
 function countAllowedDigestLines(blocks: readonly JsonObject[]): number {
-  const names = blocks.filter(({ block_id: id }) => String(id).startsWith('due_'));
-  const more = names.flatMap((block) =>
+  const nameBlocks = blocks.filter(({ block_id: id }) => String(id).startsWith('due_'));
+  const furtherLines = nameBlocks.flatMap((block) =>
     textsOf(block['text'] ?? null).flatMap((text) => text.split('\n').slice(1)),
   );
   // Sections about names that need no decision.
-  const besides = blocks
-    .filter((block) => !names.includes(block))
+  const otherLines = blocks
+    .filter((block) => !nameBlocks.includes(block))
     .flatMap((block) => textsOf(block).flatMap((text) => text.split('\n')))
     .filter((line) => /^(?:\*?:warning:|•)/.test(line));
-  return 10 + 2 * names.length + 3 * more.length + 3 * besides.length;
+  return 10 + 2 * nameBlocks.length + 3 * furtherLines.length + 3 * otherLines.length;
 }
 
 /** The lock screen text is one sentence without symbols, and starts with its subject. */
-function listLockScreenIssues({ text, blocks, metadata: about, isMessage }: VisibleContent): string[] {
-  // If Slack refuses the blocks, the text is all that the message has.
+function listLockScreenIssues({
+  text,
+  blocks,
+  metadata: orderMetadata,
+  isMessage,
+}: VisibleContent): string[] {
+  // If Slack refuses the blocks, the message has only its text.
   if (!isMessage || blocks.length === 0) return [];
-  const names = (about?.event_payload.names ?? '').split(',');
-  const begins = text.slice(0, 60);
+  const names = (orderMetadata?.event_payload.names ?? '').split(',');
+  const beginning = text.slice(0, 60);
   const isNamed =
-    names.some((name) => begins.includes(name) || begins.includes(formatDomainName(name))) ||
-    /\b\d+ names\b/.test(begins);
+    names.some((name) => beginning.includes(name) || beginning.includes(formatDomainName(name))) ||
+    /\b\d+ names\b/.test(beginning);
   return [
     ...(text === '' ? ['a message without a text'] : []),
     ...(/^:|^\p{Extended_Pictographic}/u.test(text) ? [`a text that starts with a symbol: ${text}`] : []),
-    ...(about?.event_type === 'domain_order' && !isNamed
+    ...(orderMetadata?.event_type === 'domain_order' && !isNamed
       ? [`a text that doesn't start with its name: ${text}`]
       : []),
   ];
@@ -146,12 +165,12 @@ function listIssues(calls: readonly Call[]): string[] {
     const shown = call.ok ? getVisibleContent(call) : undefined;
     if (shown === undefined) return [];
     const kind = classifyMessage(shown);
-    const lines = kind === undefined ? 0 : phoneLines(shown.blocks);
+    const lines = kind === undefined ? 0 : countPhoneLines(shown.blocks);
     return [
-      ...unreadable(shown.text, shown.blocks),
+      ...findUnreadableValues(shown.text, shown.blocks),
       ...listLockScreenIssues(shown),
-      ...(kind !== undefined && lines > kind.lines
-        ? [`${kind.name} has ${lines} lines, ${kind.lines} at most: ${shown.text.slice(0, 120)}`]
+      ...(kind !== undefined && lines > kind.maxLines
+        ? [`${kind.name} has ${lines} lines, ${kind.maxLines} at most: ${shown.text.slice(0, 120)}`]
         : []),
     ].map((issue) => `${call.method}: ${issue}`);
   });

@@ -7,31 +7,31 @@ import { type Routes, type ServerOptions, startServer } from '../../src/app/serv
  * Starts only the bot's HTTP server, until the end of the test.
  * @returns its address
  */
-export async function serve(options: Partial<ServerOptions & Routes> = {}): Promise<string> {
+export async function startTestServer(options: Partial<ServerOptions & Routes> = {}): Promise<string> {
   const server = await startServer({
     port: 0,
     log: pino({ level: 'silent' }),
-    listMissing: async () => ({}),
+    listUnreadyParts: async () => ({}),
     listDetails: async () => ({}),
     metrics: { contentType: 'text/plain; version=0.0.4', text: async () => 'orders 3\n' },
     ...options,
   });
   server.serve({
-    page: async () => false,
-    calendar: async () => undefined,
+    servePage: async () => false,
+    openCalendar: async () => undefined,
     isSigned: () => true,
-    slack: () => undefined,
+    getSlackListener: () => undefined,
     ...options,
   });
   onTestFinished(() => server.close());
   return `http://127.0.0.1:${server.port}`;
 }
 
-/** Replaces Bolt and echoes what reached it. */
-export const bolt: RequestListener = (request, response) => {
+/** Stands for Bolt, and responds with the content type and body that it received. */
+export const boltStub: RequestListener = (request, response) => {
   const body = 'rawBody' in request && Buffer.isBuffer(request.rawBody) ? request.rawBody.toString() : '';
   response.end(`${request.headers['content-type']} ${body}`);
 };
 
-/** The header of a signed request; its signature is not valid. */
-export const SIGNED = { 'x-slack-signature': `v0=${'0'.repeat(64)}` };
+/** A header with an invalid signature. */
+export const SIGNATURE_HEADER = { 'x-slack-signature': `v0=${'0'.repeat(64)}` };

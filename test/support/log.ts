@@ -5,7 +5,7 @@ import type { Database } from '../../src/store/database.ts';
 import { createEventLog } from '../../src/store/events.ts';
 
 /** A team's events except for those of orders, oldest first. */
-export async function teamEvents(
+export async function readTeamEvents(
   database: Database,
   teamId: string,
   from = new Date(0),
@@ -18,7 +18,7 @@ export async function teamEvents(
 }
 
 /** Deletes all events except for those of orders, which only tests may do. */
-export async function clearLog({ prisma }: Pick<Database, 'prisma'>): Promise<void> {
+export async function deleteTeamEvents({ prisma }: Pick<Database, 'prisma'>): Promise<void> {
   await prisma.$executeRaw`ALTER TABLE events DISABLE TRIGGER events_only_added`;
   await prisma.$executeRaw`DELETE FROM events WHERE subject_kind <> 'order'`;
   await prisma.$executeRaw`ALTER TABLE events ENABLE TRIGGER events_only_added`;
@@ -26,7 +26,7 @@ export async function clearLog({ prisma }: Pick<Database, 'prisma'>): Promise<vo
 
 const item = { n: 1, name: 'cafe.rest' };
 const approvals = { validCount: 1, lapsed: [], required: 1, statement: '' };
-/** Default data of event kinds. */
+/** Default data of each kind of event. */
 const DEFAULT_DATA: Readonly<Partial<Record<OrderLogEntry['kind'], object>>> = {
   requested: {
     ...{ task: 'renew', names: ['cafe.rest'], input: {}, statement: '', service: '', account: '' },
@@ -47,35 +47,35 @@ const DEFAULT_DATA: Readonly<Partial<Record<OrderLogEntry['kind'], object>>> = {
 };
 
 /** An order's event as in the log. @param data overrides the defaults of the kind */
-export function orderEvent<Kind extends OrderLogEntry['kind']>(
+export function newOrderEvent<Kind extends OrderLogEntry['kind']>(
   kind: Kind,
   state: OrderState,
   data: object = {},
 ): Extract<OrderLogEntry, { readonly kind: Kind }> {
   const common = { actor: 'system', version: 3, at: new Date('2026-03-01T09:00:00Z') };
-  const given = JSON.stringify({ kind, state, ...common, ...DEFAULT_DATA[kind], ...data });
-  const read = orderLogEntrySchema.parse(JSON.parse(given));
+  const json = JSON.stringify({ kind, state, ...common, ...DEFAULT_DATA[kind], ...data });
+  const parsedEvent = orderLogEntrySchema.parse(JSON.parse(json));
   const isKind = (entry: OrderLogEntry): entry is Extract<OrderLogEntry, { readonly kind: Kind }> =>
     entry.kind === kind;
-  if (!isKind(read)) throw new Error(`the event is not of the kind ${kind}`);
-  return read;
+  if (!isKind(parsedEvent)) throw new Error(`the event is not of the kind ${kind}`);
+  return parsedEvent;
 }
 
-/** The approval event that makes these people's approvals count. @param order has the requirements */
+/** An approval event in which these people's approvals count. */
 export function createApprovalEvent(
   {
-    requirements: ordered,
+    requirements: orderRequirements,
     state,
     approvalsRequired,
   }: Pick<Order, 'requirements' | 'state' | 'approvalsRequired'>,
   userIds: readonly string[],
   lapsed: readonly string[] = [],
 ) {
-  const requirements = ordered.list.map((requirement) => ({
+  const requirements = orderRequirements.list.map((requirement) => ({
     ...requirement,
     needed: approvalsRequired,
     slots: userIds.map((userId) => ({ userId })),
   }));
   const progress = { requirements, isApproved: state !== 'PENDING', isStricter: false, policyVersion: 0 };
-  return orderEvent('approved', state, { actor: userIds.at(-1) ?? 'system', lapsed, progress });
+  return newOrderEvent('approved', state, { actor: userIds.at(-1) ?? 'system', lapsed, progress });
 }

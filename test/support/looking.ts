@@ -1,24 +1,24 @@
 import type { Actor, Delivery, Message, View, Workspace } from '@domain-steward/slack-workspace';
-import { actUntilOpened, buttonsOf, textOf } from './demo.ts';
+import { buttonsOf, performAndWaitForView, textOf } from './demo.ts';
 
-/** Opens everything that an order sends, from a message or the Home tab. */
+/** Opens an order's details, from a message or the Home tab. */
 export function openDetails(
   workspace: Workspace,
   person: Actor,
   target: Message | View,
   value?: string,
 ): Promise<View> {
-  const which = value === undefined ? {} : { value };
-  return actUntilOpened(workspace, person, () => person.click(target, 'order_look', which));
+  const clickOptions = value === undefined ? {} : { value };
+  return performAndWaitForView(workspace, person, () => person.click(target, 'order_look', clickOptions));
 }
 
-/** Opens everything that an order sends, and approves it in that view. */
+/** Opens an order's details, and approves it in that view. */
 export async function approveInDetails(workspace: Workspace, person: Actor, card: Message): Promise<void> {
   await person.click(await openDetails(workspace, person, card), 'order_approve');
 }
 
-/** The text behind *Details* of a card, as a person reads it. */
-export async function detailsOf(workspace: Workspace, person: Actor, card: Message): Promise<string> {
+/** Opens a card's details, reads every page, and closes them. */
+export async function readDetails(workspace: Workspace, person: Actor, card: Message): Promise<string> {
   const view = await openDetails(workspace, person, card);
   const pages = await readAllPages(workspace, person, view);
   person.close(getCurrentView(person, view));
@@ -36,13 +36,13 @@ export function getCurrentView(person: Actor, { id }: View): View {
 export async function readAllPages(workspace: Workspace, person: Actor, first: View): Promise<string[]> {
   const pages = [textOf(first)];
   for (let view = first; buttonsOf(view).includes('order_look_next'); view = getCurrentView(person, first)) {
-    const shown = textOf(view);
+    const previousText = textOf(view);
     await person.click(view, 'order_look_next');
     pages.push(
       await workspace.waitFor(
         () => {
           const text = textOf(getCurrentView(person, first));
-          return text === shown ? undefined : text;
+          return text === previousText ? undefined : text;
         },
         { what: 'the next page' },
       ),
@@ -51,7 +51,7 @@ export async function readAllPages(workspace: Workspace, person: Actor, first: V
   return pages;
 }
 
-/** Text of blocks as people see it: without escapes, and without characters that keep Slack from reading markup. */
+/** Text of blocks as people see it: without escapes, and without the word joiners that prevent markup. */
 export function removeEscapes(text: string): string {
   return text
     .replaceAll('\u2060', '')
@@ -61,10 +61,10 @@ export function removeEscapes(text: string): string {
 }
 
 /**
- * Approves with the button of a card, whether or not the card offers it. A person who can't cancel clicks that first,
- * which changes nothing; then Slack's delivery is repeated with the other button.
+ * Approves a card, even if it has no Approve button. First the person clicks Cancel, which they must not be allowed to
+ * do; then that delivery is repeated as a click on Approve.
  */
-export async function approveOn(workspace: Workspace, person: Actor, card: Message): Promise<void> {
+export async function forgeApproval(workspace: Workspace, person: Actor, card: Message): Promise<void> {
   await person.click(card, 'order_cancel');
   const delivered = workspace.deliveries.findLast((delivery): delivery is Delivery =>
     JSON.stringify(delivery.payload['actions'] ?? '').includes('order_cancel'),

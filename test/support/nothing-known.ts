@@ -1,5 +1,5 @@
-/** Names without records, for the cards of their orders. */
-export const NOTHING_KNOWN = {
+/** A context without facts about names, for the cards of their orders. */
+export const NO_NAME_FACTS = {
   names: {
     impacts: {
       loadForCard: async () => 'none' as const,
@@ -7,13 +7,13 @@ export const NOTHING_KNOWN = {
     },
     orderIncidents: { listOpen: async () => [] },
   },
-  expiry: { findListed: async () => undefined },
+  expiry: { findListedName: async () => undefined },
 };
 
 /** A team without rules, prices and stand-ins. */
 export const NO_POLICY = {
   policy: {
-    current: async () => ({
+    loadCurrentPolicy: async () => ({
       version: 0,
       rules: [],
       isCharterMissing: false,
@@ -27,5 +27,5 @@ export const NO_POLICY = {
     loadTags: async () => new Map(),
     findMatchingNames: async () => [],
   },
-  standIns: { current: async () => new Map() },
+  standIns: { loadActiveStandIns: async () => new Map() },
 };

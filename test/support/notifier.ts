@@ -3,8 +3,8 @@ import type { NotificationStore, Subject } from '../../src/outbox/notifications.
 import { formatSubjectKey } from '../../src/outbox/notifications.ts';
 import { NOTIFICATION_LEASE_MS, type NotifierDeps, notify } from '../../src/slack/outbound/notify.ts';
 
-/** A planner that a test does not call. */
-const unplanned = async () => {
+/** The planner for kinds of subjects that a test doesn't have. */
+const throwNoPlanner = async () => {
   throw new Error('the test has no planner for this kind of subject');
 };
 
@@ -18,37 +18,36 @@ export function notifierDeps(
     leaseMs: NOTIFICATION_LEASE_MS,
     ...deps,
     planners: {
-      order: unplanned,
-      incident: unplanned,
-      report: unplanned,
-      digest: unplanned,
-      channel: unplanned,
-      group: unplanned,
-      departure: unplanned,
-      owner_left: unplanned,
-      owner_question: unplanned,
-      proposal: unplanned,
-      event: unplanned,
-      webhook_endpoint: unplanned,
-      anchors: unplanned,
-      mandate_day: unplanned,
+      order: throwNoPlanner,
+      incident: throwNoPlanner,
+      report: throwNoPlanner,
+      digest: throwNoPlanner,
+      channel: throwNoPlanner,
+      group: throwNoPlanner,
+      departure: throwNoPlanner,
+      owner_left: throwNoPlanner,
+      owner_question: throwNoPlanner,
+      proposal: throwNoPlanner,
+      event: throwNoPlanner,
+      webhook_endpoint: throwNoPlanner,
+      anchors: throwNoPlanner,
+      mandate_day: throwNoPlanner,
       ...planners,
     },
   };
 }
 
-/** Sends due notifications, like the loop. @returns the due subjects */
+/** Sends due notifications, as the bot's loop does. @returns the keys of the due subjects */
 export async function notifyDue(deps: NotifierDeps): Promise<readonly string[]> {
-  const due = await deps.notifications.claimDue(deps.now(), deps.leaseMs, 100);
+  const due = await deps.notifications.claimDueSubjects(deps.now(), deps.leaseMs, 100);
   for (const subject of due) await notify(deps, subject, true).catch(() => undefined);
   return due.map(formatSubjectKey);
 }
 
-/** A subject's messages, with their places and shown versions. */
 export async function notificationsOf(store: NotificationStore, subject: Subject) {
-  return (await store.read(subject))?.notifications ?? [];
+  return (await store.loadSubject(subject))?.notifications ?? [];
 }
 
 /** Orders whose messages don't show the current state yet. */
-export const BEHIND = `SELECT 1 FROM notifications
+export const STALE_ORDER_MESSAGES_SQL = `SELECT 1 FROM notifications
   WHERE subject_kind = 'order' AND purpose = 'plan' AND due_at IS NOT NULL AND shows IS DISTINCT FROM version::text`;

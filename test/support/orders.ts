@@ -59,7 +59,7 @@ export class VisibleOrder {
   }
 
   /** Waits for the reply with the order's state. */
-  async reply(state: string, timeoutMs = 8_000): Promise<Message> {
+  async waitForReply(state: string, timeoutMs = 8_000): Promise<Message> {
     return this.#workspace.waitFor(() => this.replies().find((reply) => orderOf(reply)?.state === state), {
       what: `a reply of order ${this.id} with the state ${state}`,
       timeoutMs,
@@ -68,24 +68,24 @@ export class VisibleOrder {
 
   /** Waits until both the card and the thread show the state. */
   async waitForResult(state: string, timeoutMs = 8_000): Promise<Message> {
-    const reply = await this.reply(state, timeoutMs);
+    const reply = await this.waitForReply(state, timeoutMs);
     await this.waitForState(state, timeoutMs);
     return reply;
   }
 }
 
 /**
- * Does something that requests an order, and waits for its card.
- * @param names of the order, needed if others are requested concurrently
+ * Performs an action that requests an order, and waits for its card.
+ * @param names the order's names, needed if other orders are requested concurrently
  */
 export async function waitForOrder(
   workspace: Workspace,
-  act: () => Promise<unknown>,
+  action: () => Promise<unknown>,
   channel = DOMAINS,
   names?: string,
 ): Promise<VisibleOrder> {
   const before = new Set(workspace.messages(channel).map((message) => orderOf(message)?.id));
-  await act();
+  await action();
   const id = await workspace.waitFor(
     () =>
       workspace
@@ -99,7 +99,7 @@ export async function waitForOrder(
   return new VisibleOrder(workspace, id, channel);
 }
 
-/** Requests an order by a complete command line. */
+/** Requests an order with a command. */
 export function requestByCommand(
   workspace: Workspace,
   person: Actor,
@@ -110,8 +110,8 @@ export function requestByCommand(
   return waitForOrder(workspace, () => person.command(channel, text), channel, names);
 }
 
-/** Approves an order and doesn't wait for its outcome. */
-export async function approveRequested(
+/** Approves an order as soon as it is requested. Doesn't wait for its outcome. */
+export async function requestAndApprove(
   approver: Actor,
   requested: Promise<VisibleOrder>,
 ): Promise<VisibleOrder> {
@@ -120,18 +120,18 @@ export async function approveRequested(
   return order;
 }
 
-/** Requests of an order to the service. */
+/** The requests that the service got for an order. */
 export function requestsOf(service: SandboxService, order: VisibleOrder): SandboxService['requests'] {
   return service.requests.filter(({ ctid }) => ctid === order.id || ctid?.startsWith(`${order.id}.`));
 }
 
 /** How often the service charged for a name. */
-export function chargesFor(service: SandboxService, name: string): number {
+export function countChargesFor(service: SandboxService, name: string): number {
   return service.state.charges.filter((charge) => charge.name === name).length;
 }
 
-/** Resets an order's rows, as if it was approved and not sent, once nothing in the bot is working on it. */
-export async function resetRows(
+/** Waits until the bot isn't working on an order, then resets its rows to approved and not sent. */
+export async function resetToApproved(
   query: (sql: string) => Promise<{ readonly rowCount: number | null }>,
   { id }: VisibleOrder,
 ): Promise<void> {

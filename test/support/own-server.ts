@@ -7,14 +7,14 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { type Binaries, findBinaries } from '../../packages/embedded-postgres/src/binaries.ts';
 import { type Home, prepareHome } from '../../packages/embedded-postgres/src/home.ts';
-import { ensureRunning, type Server, stopServer } from '../../packages/embedded-postgres/src/server.ts';
+import { ensureServerRunning, type Server, stopServer } from '../../packages/embedded-postgres/src/server.ts';
 import { migrate } from '../../src/store/migrate.ts';
 
-const run = promisify(execFile);
-const STOP_MS = 30_000;
+const runCommand = promisify(execFile);
+const STOP_TIMEOUT_MS = 30_000;
 
-/** A PostgreSQL for one test, which can be killed, restored and promoted. Its address stays the same. */
-export class OwnServer {
+/** A PostgreSQL server for one test, which can be killed, restored and promoted. Its address stays the same. */
+export class DedicatedServer {
   readonly #dataDir: string;
   readonly #home: Home;
   readonly #binaries: Binaries;
@@ -37,10 +37,10 @@ export class OwnServer {
   /**
    * Starts a server with the migrated schema. It doesn't sync to disk, because only its processes die, not the machine.
    */
-  static async open(settings: Readonly<Record<string, string>> = {}): Promise<OwnServer> {
+  static async open(settings: Readonly<Record<string, string>> = {}): Promise<DedicatedServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-server-'));
     await chmod(dataDir, 0o755); // If root runs the tests, PostgreSQL's user needs access.
-    const server = new OwnServer(dataDir, await prepareHome(dataDir), await findBinaries(), {
+    const server = new DedicatedServer(dataDir, await prepareHome(dataDir), await findBinaries(), {
       fsync: 'off',
       max_connections: '100',
       ...settings,
@@ -58,7 +58,7 @@ export class OwnServer {
   }
 
   async start(): Promise<void> {
-    const { server } = await ensureRunning(this.#home, this.#binaries, {
+    const { server } = await ensureServerRunning(this.#home, this.#binaries, {
       port: this.#port,
       settings: this.#settings,
     });
@@ -69,7 +69,7 @@ export class OwnServer {
   /** Shuts it down cleanly. */
   async stop(): Promise<void> {
     if (this.#server === undefined) return;
-    await stopServer(this.#home, this.#binaries, this.#server, STOP_MS);
+    await stopServer(this.#home, this.#binaries, this.#server, STOP_TIMEOUT_MS);
     this.#server = undefined;
   }
 
@@ -80,37 +80,36 @@ export class OwnServer {
     this.#server = undefined;
   }
 
-  /** Kills it and starts it again. */
-  async restartKilled(): Promise<void> {
+  async killAndRestart(): Promise<void> {
     this.kill();
     await this.start();
   }
 
   /**
-   * Copies its folder while it runs, like a disk snapshot.
+   * Copies the data folder while the server runs, like a disk snapshot.
    * @returns a function that kills the server and restores the copy
    */
   async snapshot(): Promise<() => Promise<void>> {
-    // Leaves little to write during the copy.
+    // Then PostgreSQL writes little during the copy.
     await this.sql('CHECKPOINT');
     const copy = `${this.#home.data}.${randomBytes(4).toString('hex')}`;
-    await run('cp', ['-a', this.#home.data, copy]);
+    await runCommand('cp', ['-a', this.#home.data, copy]);
     await rm(join(copy, 'postmaster.pid'));
     return async () => {
       this.kill();
-      // Its other processes notice within moments.
+      // The server's other processes end a moment later.
       await rm(this.#home.data, { recursive: true, maxRetries: 50, retryDelay: 20 });
-      await run('cp', ['-a', copy, this.#home.data]);
+      await runCommand('cp', ['-a', copy, this.#home.data]);
     };
   }
 
-  /** Makes it start as a standby next time. */
-  async becomeStandby(): Promise<void> {
+  /** Makes the server start as a standby next time. */
+  async markAsStandby(): Promise<void> {
     await writeFile(join(this.#home.data, 'standby.signal'), '');
   }
 
-  /** A database with the schema and without rows. @returns its address */
-  async database(): Promise<string> {
+  /** Creates a database with the schema and no rows. @returns its address */
+  async createDatabase(): Promise<string> {
     const name = `own_${randomBytes(6).toString('hex')}`;
     await this.sql(`CREATE DATABASE ${name} TEMPLATE template`);
     return this.#urlOf(name);

@@ -9,16 +9,16 @@ import type {
   Workspace,
 } from '@domain-steward/slack-workspace';
 import { z } from 'zod';
-import { actUntilOpened, buttonsOf, DOMAINS, openForm, readCommandReply } from './demo.ts';
+import { buttonsOf, DOMAINS, openForm, performAndWaitForView, readCommandReply } from './demo.ts';
 import { type VisibleOrder, waitForOrder } from './orders.ts';
 
 /** Opens the link form and chooses a method as a person does, which changes the fields. */
-export async function openLink(workspace: Workspace, person: Actor, method: string): Promise<View> {
+export async function openLinkForm(workspace: Workspace, person: Actor, method: string): Promise<View> {
   const view = await openForm(workspace, person, '/domain link');
   return method === 'password' ? view : chooseMethod(workspace, person, view, method);
 }
 
-const OWN_FIELD: Readonly<Record<string, string>> = {
+const METHOD_FIELD: Readonly<Record<string, string>> = {
   password: 'user',
   trusted_application: 'uuid',
   two_factor: 'token',
@@ -39,7 +39,7 @@ export async function chooseMethod(
         .find(
           (open) =>
             open.id === view.id &&
-            listFields(open).includes(OWN_FIELD[method] ?? '') &&
+            listFields(open).includes(METHOD_FIELD[method] ?? '') &&
             (method !== 'password' || !listFields(open).includes('token')),
         ),
     { what: `the fields of ${method}` },
@@ -48,7 +48,7 @@ export async function chooseMethod(
 
 /** Links Tina's two-factor account. */
 export async function linkTwoFactor(workspace: Workspace, person: Actor): Promise<void> {
-  const view = await openLink(workspace, person, 'two_factor');
+  const view = await openLinkForm(workspace, person, 'two_factor');
   const { user, context, password, totpSecret } = SANDBOX_ACCOUNTS.tina;
   expectFormClosed(await person.submit(view, { user, context: String(context), password, totpSecret }));
 }
@@ -63,7 +63,7 @@ export async function linkApplication(
     readonly password: string;
   } = SANDBOX_ACCOUNTS.trustedApplication,
 ): Promise<void> {
-  const view = await openLink(workspace, person, 'trusted_application');
+  const view = await openLinkForm(workspace, person, 'trusted_application');
   expectFormClosed(await person.submit(view, { ...credentials }));
 }
 
@@ -81,10 +81,15 @@ export async function giveReason(
   target: Message | View,
   actionId: string,
   reason: string,
-  which: { readonly value?: string } = {},
+  clickOptions: { readonly value?: string } = {},
 ): Promise<View> {
-  const click = () => person.click(target, actionId, which);
-  const form = await actUntilOpened(workspace, person, click, `the form for the reason of ${actionId}`);
+  const click = () => person.click(target, actionId, clickOptions);
+  const form = await performAndWaitForView(
+    workspace,
+    person,
+    click,
+    `the form for the reason of ${actionId}`,
+  );
   expectFormClosed(await person.submit(form, { reason }));
   return form;
 }
@@ -96,7 +101,7 @@ export async function giveReason(
 export function revealOrderSecret(workspace: Workspace, person: Actor, order: VisibleOrder): Promise<View> {
   const reply = order.replies().find((message) => buttonsOf(message).includes('order_reveal'));
   if (reply === undefined) throw new Error(`no reply of order ${order.id} has a button for the secret`);
-  return actUntilOpened(
+  return performAndWaitForView(
     workspace,
     person,
     () => person.click(reply, 'order_reveal'),
@@ -112,7 +117,7 @@ export async function confirmByName(
   name: string,
 ): Promise<void> {
   const click = () => person.click(draft, 'order_confirm');
-  const form = await actUntilOpened(workspace, person, click, `the form that asks to type ${name}`);
+  const form = await performAndWaitForView(workspace, person, click, `the form that asks to type ${name}`);
   expectFormClosed(await person.submit(form, { name }));
 }
 
@@ -141,15 +146,15 @@ export async function requestAndConfirm(
   );
 }
 
-/** Values of the sandbox for the forms of a new name. */
-export const DELEGATION = {
+/** Contacts and nameservers of the sandbox, as values of form fields. */
+export const CONTACTS_AND_NAMESERVERS = {
   ownerc: String(SANDBOX_CONTACTS[0]),
   adminc: String(SANDBOX_CONTACTS[1]),
   techc: String(SANDBOX_CONTACTS[2]),
   nameServers: SANDBOX_NAMESERVERS.join('\n'),
 };
 
-/** Ada, an admin, requests the audit log; reads the file. */
+/** Requests the audit log as Ada, an admin, and reads the file. */
 export async function downloadAuditLog(
   workspace: Workspace,
   command = '/domain audit',
@@ -157,7 +162,7 @@ export async function downloadAuditLog(
   const ada = workspace.as('U0ADA');
   const listFileMessages = () => workspace.messages('D0ADA').filter(({ files }) => files !== undefined);
   const before = listFileMessages().length;
-  // The message that it was sent comes last, so nothing is left for the next command.
+  // The reply comes after the file. Without waiting for it, the next command could read it as its own.
   await readCommandReply(workspace, ada, command);
   const file = await workspace.waitFor(() => listFileMessages()[before]?.files?.[0], {
     what: `the file of ${command}`,
@@ -196,7 +201,7 @@ export function listOptions(view: View, field: string): string[] {
   return block.element.options.map(({ value }) => value);
 }
 
-/** A person's newest matching ephemeral message, once there is one. */
+/** Waits for a matching ephemeral message. @returns the newest one */
 export function waitForEphemeral(
   workspace: Workspace,
   person: Actor,
@@ -206,7 +211,7 @@ export function waitForEphemeral(
   return workspace.waitFor(() => person.ephemerals().findLast(matches), { what });
 }
 
-const buttons = z.array(
+const actionBlocks = z.array(
   // A menu has no value.
   z.object({
     elements: z.array(z.object({ action_id: z.string(), value: z.string().default('') })).optional(),
@@ -215,7 +220,7 @@ const buttons = z.array(
 
 /** The value of a button of a message. */
 export function buttonValue(message: Message, actionId: string): string {
-  const found = buttons
+  const found = actionBlocks
     .parse(message.blocks.filter(({ type }) => type === 'actions'))
     .flatMap(({ elements }) => elements ?? [])
     .find(({ action_id }) => action_id === actionId);
@@ -224,7 +229,7 @@ export function buttonValue(message: Message, actionId: string): string {
 }
 
 /** Forges another person's click, with a valid signature. */
-export async function clickAs(
+export async function forgeClick(
   workspace: Workspace,
   userId: string,
   actionId: string,

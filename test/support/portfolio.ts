@@ -1,18 +1,16 @@
 import type pg from 'pg';
 
-/** The zones of the names, in turn; half of all names are in the first one. */
+/** Half of the names are in the first zone, the others in the other zones, in turn. */
 const ZONES = ['rest', 'example', 'co.uk', 'page', 'com.de', 'shop', 'bar', 'cafe', 'club', 'site', 'brand'];
 
 /**
- * Fills an empty watch list with a typical large portfolio: dates through three years, a registry's record, an owner,
- * tags, some notes, and uses seen in the DNS. No lookup is due.
- *
- * @param teamId the team of these names
+ * Fills an empty watch list with a typical large portfolio: expiry dates over three years, registrars, owners, tags,
+ * some notes, and whether the name is in use. No lookup is due.
  */
 export async function fillPortfolio(
   client: pg.Client | pg.Pool,
   teamId: string,
-  names: number,
+  nameCount: number,
 ): Promise<void> {
   await client.query(
     `INSERT INTO domains (name, expires_at, expiry_source, added_by, added_at, next_dns_lookup_at, next_registry_lookup_at,
@@ -28,7 +26,7 @@ export async function fillPortfolio(
        jsonb_build_object('a', jsonb_build_object('current', jsonb_build_object('value', jsonb_build_array('198.51.100.7'),
          'firstSeen', now(), 'lastSeen', now()), 'past', jsonb_build_array()))
      FROM generate_series(1, $1::int) n`,
-    [names, ZONES, teamId],
+    [nameCount, ZONES, teamId],
   );
   await client.query('VACUUM ANALYZE domains');
 }

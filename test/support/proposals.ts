@@ -10,23 +10,23 @@ const DECISION_INPUT = {
   ...{ isAdmin: false, refusal: undefined, progress: [], needsSignature: false },
 };
 
-export const proposalsOf = (
+export const newProposalStore = (
   database: Database,
   teamId: string,
-  texts: Readonly<Record<string, string>> = {},
-) => createProposalStore(database, { teamId, formatSavedSettings: () => texts, canSign: true });
+  settingTexts: Readonly<Record<string, string>> = {},
+) => createProposalStore(database, { teamId, formatSavedSettings: () => settingTexts, canSign: true });
 
 /** @returns the refusal, or the store's result */
 export async function confirmProposal(store: ProposalStore, id: string, userId: string, at: Date) {
   const found = await store.load(id, at);
   const proposal = found?.state === 'proposed' ? found : undefined;
   const confirmation = { userId };
-  const given = { ...DECISION_INPUT, proposal, confirmation, shownHash: proposal?.hash ?? '' };
-  const decision = decideConfirmation(given);
+  const input = { ...DECISION_INPUT, proposal, confirmation, shownHash: proposal?.hash ?? '' };
+  const decision = decideConfirmation(input);
   if (!decision.ok) return { kind: 'refused', code: decision.refusal.code } as const;
-  return (await store.apply(decision.confirmed, at)) ?? ({ kind: 'conflict' } as const);
+  return (await store.apply(decision.validConfirmation, at)) ?? ({ kind: 'conflict' } as const);
 }
 
-/** Another admin confirms a published draft. */
+/** Confirms a published draft as another admin. */
 export const confirmPolicy = (database: Database, teamId: string, revision: string, by: string, at: Date) =>
-  confirmProposal(proposalsOf(database, teamId), revision, by, at);
+  confirmProposal(newProposalStore(database, teamId), revision, by, at);

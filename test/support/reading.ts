@@ -1,14 +1,13 @@
 import { type Json, type JsonObject, LIMITS } from '@domain-steward/slack-workspace';
 
 /*
- * The length of a message on a phone, and values that people shouldn't have to read. Lines are counted like on the page
- * about messages: 40 characters each, fields one below the other, a row of buttons as two.
+ * Measures a message on a phone, and finds values that people shouldn't have to read. Lines are counted as described in
+ * docs/wording.md: 40 characters each, fields stacked, a row of buttons as two.
  */
 
-const LINE = 40;
-const ROW_OF_BUTTONS = 2;
-/** The height of a chart in lines. */
-const CHART = 8;
+const CHARACTERS_PER_LINE = 40;
+const LINES_PER_BUTTON_ROW = 2;
+const LINES_PER_CHART = 8;
 
 /** The visible text of mrkdwn: names for mentions, labels for links, the fallback of dates, no markup. */
 export function renderMrkdwn(mrkdwn: string): string {
@@ -27,51 +26,50 @@ export function renderMrkdwn(mrkdwn: string): string {
     .replaceAll('&gt;', '>');
 }
 
-/** The lines of blocks on a phone. */
-export function phoneLines(blocks: readonly JsonObject[]): number {
-  return blocks.reduce((sum, block) => sum + linesOfBlock(block), 0);
+export function countPhoneLines(blocks: readonly JsonObject[]): number {
+  return blocks.reduce((sum, block) => sum + countBlockLines(block), 0);
 }
 
-function linesOfBlock(block: JsonObject): number {
+function countBlockLines(block: JsonObject): number {
   switch (block['type']) {
     case 'header':
-      return linesOfText(textIn(block['text']));
+      return countTextLines(joinTexts(block['text']));
     case 'section':
       return (
-        (block['text'] === undefined ? 0 : linesOfText(textIn(block['text']))) +
-        objects(block['fields']).reduce((sum, field) => sum + linesOfText(textIn(field)), 0)
+        (block['text'] === undefined ? 0 : countTextLines(joinTexts(block['text']))) +
+        filterObjects(block['fields']).reduce((sum, field) => sum + countTextLines(joinTexts(field)), 0)
       );
     case 'context':
-      return linesOfText(objects(block['elements']).map(textIn).join(' '));
+      return countTextLines(filterObjects(block['elements']).map(joinTexts).join(' '));
     case 'actions':
-      return ROW_OF_BUTTONS;
+      return LINES_PER_BUTTON_ROW;
     case 'divider':
       return 1;
     case 'data_table':
-      return 1 + Math.min(list(block['rows']).length, LIMITS.dataTable.rows);
+      return 1 + Math.min(toList(block['rows']).length, LIMITS.dataTable.rows);
     case 'data_visualization':
-      return CHART;
+      return LINES_PER_CHART;
     case 'rich_text':
-      return linesOfText(textsOf(block['elements']).join(''));
+      return countTextLines(textsOf(block['elements']).join(''));
     default:
       throw new Error(`unknown height of a block \`${String(block['type'])}\``);
   }
 }
 
-function linesOfText(mrkdwn: string): number {
+function countTextLines(mrkdwn: string): number {
   return renderMrkdwn(mrkdwn)
     .split('\n')
-    .reduce((sum, line) => sum + Math.max(1, Math.ceil([...line].length / LINE)), 0);
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil([...line].length / CHARACTERS_PER_LINE)), 0);
 }
 
-/** The unusual facts of a message: each is on its own line with ⚠ or ❌. */
-export function unusualFacts(blocks: readonly JsonObject[]): number {
+/** How many unusual facts a message has. Each has its own line, which starts with ⚠ or ❌. */
+export function countUnusualFacts(blocks: readonly JsonObject[]): number {
   const text = blocks.flatMap((block) => textsOf(block)).join('\n');
   return text.split('\n').filter((line) => /^(?::warning:|:x:|:rotating_light:|⚠|❌)/u.test(line)).length;
 }
 
 /** Values that no message may contain: machine timestamps, states and field names. */
-const UNREADABLE: readonly (readonly [what: string, pattern: RegExp])[] = [
+const UNREADABLE_VALUES: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['a timestamp', /\b\d{4}-\d\d-\d\dT\d\d:\d\d/],
   [
     'a state of an order',
@@ -86,22 +84,22 @@ const UNREADABLE: readonly (readonly [what: string, pattern: RegExp])[] = [
  * unchanged.
  * @returns one line each: the value and its context
  */
-export function unreadable(text: string, blocks: readonly JsonObject[]): string[] {
+export function findUnreadableValues(text: string, blocks: readonly JsonObject[]): string[] {
   const texts = blocks.flatMap((block) => textsOf(block));
-  // The lock screen text has no markup: code in the blocks is code there too.
+  // The lock screen text has no markup, so text that is code in the blocks is removed from it.
   const codes = texts.flatMap((each) => [...each.matchAll(/`([^`]+)`/g)].map(([, inside = '']) => inside));
   const plain = codes.reduce((left, inside) => left.replaceAll(inside, ' '), text);
   return [plain, ...texts].flatMap((each) => {
-    const visible = renderMrkdwn(each.replace(QUOTED, ' '));
-    return UNREADABLE.flatMap(([what, pattern]) => {
+    const visible = renderMrkdwn(each.replace(QUOTATION, ' '));
+    return UNREADABLE_VALUES.flatMap(([what, pattern]) => {
       const found = pattern.exec(visible);
       return found === null ? [] : [`${what} (${found[0]}) in: ${each.slice(0, 120)}`];
     });
   });
 }
 
-/** Texts by people, the service or Slack, and texts to type. */
-const QUOTED =
+/** Texts by people, the service or Slack, and texts that people type. */
+const QUOTATION =
   /“[^”]*”|The service says:.*|Slack says \w+|Slack refused this \(\w+\)|```[\s\S]*?```|`[^`]*`|:[a-z+-][a-z0-9_+-]*:/g;
 
 /** Every text in a block, in order; without values, ids and styles. */
@@ -118,16 +116,16 @@ export function textsOf(value: Json | undefined): string[] {
   });
 }
 
-function textIn(value: Json | undefined): string {
+function joinTexts(value: Json | undefined): string {
   return textsOf(value === undefined ? undefined : [value]).join('');
 }
 
-function list(value: Json | undefined): readonly Json[] {
+function toList(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-function objects(value: Json | undefined): JsonObject[] {
-  return list(value).filter(
+function filterObjects(value: Json | undefined): JsonObject[] {
+  return toList(value).filter(
     (each): each is JsonObject => typeof each === 'object' && each !== null && !Array.isArray(each),
   );
 }

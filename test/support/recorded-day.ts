@@ -31,15 +31,15 @@ import { createPresetStore } from '../../src/store/presets.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
 import { createSettingsStore } from '../../src/store/settings.ts';
 import { createTeamAccountStore } from '../../src/store/team-account.ts';
-import { silent } from '../expiry/rig.ts';
+import { silentLog } from '../expiry/rig.ts';
 import { HOUR_MS, MINUTE_MS, requireAccepted, startRig, waitUntil } from '../orders/rig.ts';
-import { DONE, newServiceError } from '../orders/scripted-service.ts';
-import { rule } from '../policy/sample.ts';
+import { newServiceError, SUCCESS_ENVELOPE } from '../orders/scripted-service.ts';
+import { newPolicyRule } from '../policy/sample.ts';
 import { namesContextWith } from './names-context.ts';
-import { confirmPolicy, confirmProposal, proposalsOf } from './proposals.ts';
+import { confirmPolicy, confirmProposal, newProposalStore } from './proposals.ts';
 import {
   confirmLapse,
-  edit,
+  editNames,
   importNames,
   requestLapse,
   snoozeName,
@@ -51,15 +51,15 @@ const TEAM = 'T0STEWARD';
 const SECOND_MS = 1_000;
 const ADMINS: ReadonlySet<string> = new Set(['U0ADA', 'U0CAROL']);
 
-/** Values that differ between runs, with their replacement in the audit file. */
-export type Generated = ReadonlyMap<string, string>;
+/** Values that differ between runs, with their replacements in the audit file. */
+export type GeneratedValues = ReadonlyMap<string, string>;
 
 /**
- * A day with every kind of event of the audit log, by the use cases on the real stores and a clock that advances a
+ * Records every kind of event of the audit log. Runs the use cases on the real stores, with a clock that advances a
  * second at a time.
  * @param url an empty database
  */
-export async function recordDay(url: string): Promise<Generated> {
+export async function recordDay(url: string): Promise<GeneratedValues> {
   const rig = await startRig({ database: { url, drop: async () => undefined } });
   const database = openDatabase({ url });
   try {
@@ -77,27 +77,27 @@ export async function recordDay(url: string): Promise<Generated> {
       }),
       isAdmin: async (userId: string) => ADMINS.has(userId),
     };
-    const pass = (ms = SECOND_MS) => rig.advanceClock(ms);
-    const ask = async (...given: Parameters<typeof rig.requestAccepted>): Promise<Order> => {
-      pass();
-      const order = await rig.requestAccepted(...given);
+    const advance = (ms = SECOND_MS) => rig.advanceClock(ms);
+    const requestAccepted = async (...args: Parameters<typeof rig.requestAccepted>): Promise<Order> => {
+      advance();
+      const order = await rig.requestAccepted(...args);
       orders.push(order);
       return order;
     };
-    const ok = async (outcome: Promise<{ readonly ok: boolean }>): Promise<void> => {
+    const expectOk = async (outcome: Promise<{ readonly ok: boolean }>): Promise<void> => {
       const settled = await outcome;
       if (!settled.ok) throw new Error(JSON.stringify(settled));
-      pass();
+      advance();
     };
     const approve = (order: Order, by = 'U0BOB', reason?: string) =>
-      ok(approveOrder(deps, order.id, by, reason));
-    const run = async () => {
-      pass();
+      expectOk(approveOrder(deps, order.id, by, reason));
+    const runDueWork = async () => {
+      advance();
       await rig.runDue();
     };
-    /** Responds to the items of an order one after the other. */
+    /** Responds to an order's items one after the other. */
     const answerInOrder =
-      (answer: () => Promise<typeof DONE>): typeof rig.service.answer =>
+      (answer: () => Promise<typeof SUCCESS_ENVELOPE>): typeof rig.service.answer =>
       async ({ ctid }) => {
         const [id = '', n = '1'] = ctid.split('.');
         await waitUntil('the previous item has a response', async () => {
@@ -106,39 +106,42 @@ export async function recordDay(url: string): Promise<Generated> {
         });
         return answer();
       };
-    /** Events that no request can cause. */
+    /** Applies an event that no person can cause. */
     const apply = async (id: string, event: OrderEvent) => {
-      pass();
+      advance();
       const before = await rig.read(id);
       const changed = transition(before, event, rig.now);
       if (!changed.ok) throw new Error(`${event.type}: ${changed.refusal.code}`);
-      await ok(rig.store.commit({ before, after: changed.order, log: changed.log, guard: 'no_signatures' }));
+      await expectOk(
+        rig.store.commit({ before, after: changed.order, log: changed.log, guard: 'no_signatures' }),
+      );
     };
-    const renewal = (...names: string[]) => ask('renew', { names, period: 1 }, { reason: 'for the year' });
+    const renewal = (...names: string[]) =>
+      requestAccepted('renew', { names, period: 1 }, { reason: 'for the year' });
 
     // Decisions, and orders that close without one.
     const plain = await renewal('plain.rest');
-    await ok(askRequester(deps, plain.id, 'U0BOB', 'is it still used?'));
+    await expectOk(askRequester(deps, plain.id, 'U0BOB', 'is it still used?'));
     await approve(plain, 'U0BOB', 'fine');
-    await run();
-    await ok(denyOrder(deps, (await renewal('denied.rest')).id, 'U0BOB', 'too dear'));
-    await ok(cancelOrder(deps, (await renewal('cancelled.rest')).id, 'U0ALICE'));
+    await runDueWork();
+    await expectOk(denyOrder(deps, (await renewal('denied.rest')).id, 'U0BOB', 'too dear'));
+    await expectOk(cancelOrder(deps, (await renewal('cancelled.rest')).id, 'U0ALICE'));
     const stopped = await renewal('stopped.rest');
     await approve(stopped);
-    await ok(stopOrder(deps, stopped.id, 'U0ALICE'));
+    await expectOk(stopOrder(deps, stopped.id, 'U0ALICE'));
     const late = await renewal('late.rest');
-    pass(5 * HOUR_MS);
+    advance(5 * HOUR_MS);
     await rig.recover();
-    pass(24 * HOUR_MS);
+    advance(24 * HOUR_MS);
     await apply(late.id, { type: 'escalated', to: ['U0EVE'], toAdmins: true });
-    pass(72 * HOUR_MS);
+    advance(72 * HOUR_MS);
     await rig.recover();
-    const confirmed = await ask('nameservers', {
+    const confirmed = await requestAccepted('nameservers', {
       name: 'servers.rest',
       nameServers: ['ns1.example.net', 'ns2.example.net'],
     });
     if (confirmed.state === 'PENDING') await approve(confirmed);
-    await run();
+    await runDueWork();
     await apply(confirmed.id, {
       type: 'delegation_seen',
       n: 1,
@@ -166,36 +169,36 @@ export async function recordDay(url: string): Promise<Generated> {
     rig.groups.set('S0FINANCE', ['U0FRED', 'U0FINN']);
     await approve(ruled, 'U0CAROL');
     await approve(ruled, 'U0FRED');
-    await run();
+    await runDueWork();
     const denied = await renewal('denied-by-rule.rest');
-    await ok(denyOrder(deps, denied.id, 'U0CAROL', 'not now'));
-    pass();
+    await expectOk(denyOrder(deps, denied.id, 'U0CAROL', 'not now'));
+    advance();
     await rig.standIns.end('U0LEA', rig.now);
     const urgent = await renewal('urgent.rest');
-    await ok(approveInEmergency(deps, urgent.id, 'U0ADA', 'the shop is down'));
-    await run();
-    await ok(signOff(deps, urgent.id, 'U0CAROL'));
+    await expectOk(approveInEmergency(deps, urgent.id, 'U0ADA', 'the shop is down'));
+    await runDueWork();
+    await expectOk(signOff(deps, urgent.id, 'U0CAROL'));
     rig.setPolicy(0);
 
-    // Responses of the service, and missing ones.
+    // Responses of the service, and missing responses.
     rig.service.answer = async () => {
       throw newServiceError('refused', { code: 'EF01055', httpStatus: 400 });
     };
     const failed = await renewal('failed.rest');
     await approve(failed);
-    await run();
-    rig.service.answer = async () => DONE;
-    pass();
+    await runDueWork();
+    rig.service.answer = async () => SUCCESS_ENVELOPE;
+    advance();
     const retried = requireAccepted(await retryOrder(deps, failed.id, 'U0ALICE'));
     orders.push(retried);
     await approve(retried);
-    await run();
+    await runDueWork();
     rig.service.answer = answerInOrder(async () => {
       throw newServiceError('unknown_outcome');
     });
     const doubtful = await renewal('doubtful.rest', 'doubtful-too.rest');
     await approve(doubtful);
-    await run();
+    await runDueWork();
     await apply(doubtful.id, {
       type: 'hinted',
       n: 1,
@@ -210,10 +213,10 @@ export async function recordDay(url: string): Promise<Generated> {
       by: 'evidence',
       outcome: 'SUCCEEDED',
       reason: undefined,
-      seen: { code: 'registered' },
+      proof: { code: 'registered' },
       n: 1,
     });
-    await ok(resolveOrder(deps, doubtful.id, 'U0BOB', 'FAILED', 'looked at the service'));
+    await expectOk(resolveOrder(deps, doubtful.id, 'U0BOB', 'FAILED', 'looked at the service'));
     await apply(doubtful.id, {
       type: 'answered_late',
       n: 2,
@@ -225,41 +228,41 @@ export async function recordDay(url: string): Promise<Generated> {
     };
     const unreached = await renewal('unreached.rest');
     await approve(unreached);
-    await run();
-    rig.service.answer = async () => DONE;
-    pass(HOUR_MS);
-    await run();
+    await runDueWork();
+    rig.service.answer = async () => SUCCESS_ENVELOPE;
+    advance(HOUR_MS);
+    await runDueWork();
     const lost = await renewal('lost.rest');
     await approve(lost);
     await apply(lost.id, { type: 'claimed', workerId: 'w' });
     await apply(lost.id, { type: 'sending', workerId: 'w', n: 1 });
     await apply(lost.id, { type: 'released' });
-    await ok(resolveOrder(deps, lost.id, 'U0BOB', 'SUCCEEDED', undefined));
+    await expectOk(resolveOrder(deps, lost.id, 'U0BOB', 'SUCCEEDED', undefined));
     const restored = await renewal('restored.rest');
     await approve(restored);
     await apply(restored.id, { type: 'invalidated', summary: { code: 'database_restored' } });
-    await ok(resolveOrder(deps, restored.id, 'U0BOB', 'FAILED', 'it was not sent'));
+    await expectOk(resolveOrder(deps, restored.id, 'U0BOB', 'FAILED', 'it was not sent'));
     await apply(plain.id, { type: 'overdue', n: 1, days: 8 });
     await apply(plain.id, { type: 'confirmed_by_registry', n: 1 });
-    const fetched = await ask('authcode', { name: 'moved.rest' });
-    if (fetched.state === 'PENDING') await approve(fetched);
-    await run();
-    await revealSecret(deps, fetched.id, 'U0ALICE');
+    const authCodeOrder = await requestAccepted('authcode', { name: 'moved.rest' });
+    if (authCodeOrder.state === 'PENDING') await approve(authCodeOrder);
+    await runDueWork();
+    await revealSecret(deps, authCodeOrder.id, 'U0ALICE');
 
-    rig.service.answer = answerInOrder(async () => DONE);
-    // Bulk orders: one row ends on its own, the others wait, continue, and are stopped.
+    rig.service.answer = answerInOrder(async () => SUCCESS_ENVELOPE);
+    // Bulk orders: the first row fails, then the order is resumed, stopped, or expires.
     const rows = ['r1.rest', 'r2.rest', 'r3.rest'].map((name) => ({
       name,
       input: { names: [name], period: 1 },
       secret: undefined,
     }));
     for (const end of ['resumed', 'stopped', 'expired'] as const) {
-      pass();
+      advance();
       const draft = requireAccepted(
-        await rig.request('renew', {}, { bulk: { rows, findings: [], skipped: 0 } }),
+        await rig.request('renew', {}, { bulk: { rows, findings: [], skippedCount: 0 } }),
       );
       orders.push(draft);
-      pass();
+      advance();
       await confirmOrder(deps, draft.id, 'U0ALICE');
       await approve(draft);
       await apply(draft.id, { type: 'claimed', workerId: 'w' });
@@ -273,12 +276,12 @@ export async function recordDay(url: string): Promise<Generated> {
         workerId: 'w',
       });
       if (end === 'resumed') {
-        await ok(resumeOrder(deps, draft.id, 'U0BOB'));
-        await run();
+        await expectOk(resumeOrder(deps, draft.id, 'U0BOB'));
+        await runDueWork();
       } else if (end === 'stopped') {
-        await ok(stopOrder(deps, draft.id, 'U0ALICE'));
+        await expectOk(stopOrder(deps, draft.id, 'U0ALICE'));
       } else {
-        pass(2 * HOUR_MS);
+        advance(2 * HOUR_MS);
         await rig.recover();
       }
     }
@@ -292,48 +295,48 @@ export async function recordDay(url: string): Promise<Generated> {
       validFrom: '2026-01-01',
       source: 'C',
     });
-    pass();
+    advance();
     await prices.save(diffPrices([], [price(1_800)]), 'U0ADA', rig.now);
-    pass();
-    const dearer = [{ before: price(1_800), after: price(2_000) }];
-    const proposals = proposalsOf(database, TEAM, { approvers: 'U0BOB', approval_ttl: '48h' });
+    advance();
+    const priceIncrease = [{ before: price(1_800), after: price(2_000) }];
+    const proposals = newProposalStore(database, TEAM, { approvers: 'U0BOB', approval_ttl: '48h' });
     const propose = (change: ProposedChange, proposer = 'U0ADA') =>
       proposals.propose({ ...change, proposer, proposedAt: rig.now });
-    const proposedPrice = await propose({ kind: 'prices', payload: dearer });
-    pass();
-    await confirmProposal(proposals, proposedPrice.id, 'U0CAROL', rig.now);
-    pass();
+    const priceProposal = await propose({ kind: 'prices', payload: priceIncrease });
+    advance();
+    await confirmProposal(proposals, priceProposal.id, 'U0CAROL', rig.now);
+    advance();
     const limit = { currency: 'EUR', minor: 1_000 };
     await budgets.add({ tag: undefined, span: 'month', amount: limit }, 'U0ADA', rig.now);
     await budgets.add({ tag: 'brand', span: 'year', amount: limit }, 'U0ADA', rig.now);
-    const exceeding = await rig.orders.store.load(
+    const overBudgetOrder = await rig.orders.store.load(
       requireAccepted(await requestWithCosts(rig, deps, 'dear.rest')).id,
       'system',
     );
-    if (exceeding === undefined) throw new Error('the order does not exist');
-    orders.push(exceeding);
-    await approve(exceeding);
-    const excess = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_000, orderMinor: 2_000 };
-    await rig.realStore.recordShownOverruns(exceeding.id, [excess]);
-    await approve(exceeding, 'U0ADA');
-    await run();
+    if (overBudgetOrder === undefined) throw new Error('the order does not exist');
+    orders.push(overBudgetOrder);
+    await approve(overBudgetOrder);
+    const overrun = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_000, orderMinor: 2_000 };
+    await rig.realStore.recordShownOverruns(overBudgetOrder.id, [overrun]);
+    await approve(overBudgetOrder, 'U0ADA');
+    await runDueWork();
     const [month, year] = await budgets.list();
     await budgets.setAmount(month?.id ?? '', 9_000, 'U0ADA', rig.now);
-    pass();
+    advance();
     await budgets.remove(year?.id ?? '', 'U0CAROL', rig.now);
 
     // Settings, the team's account, rules, presets.
     const settings = createSettingsStore(database);
     const change = { name: 'approval_ttl', before: '72h', after: '48h' };
-    pass();
+    advance();
     await settings.save([change], 'U0ADA', rig.now);
-    pass();
+    advance();
     const approvers = [{ name: 'approvers', before: 'U0BOB', after: 'U0BOB,U0EVE' }];
-    const proposed = await propose({ kind: 'settings', payload: approvers });
-    await confirmProposal(proposals, proposed.id, 'U0CAROL', rig.now);
-    const dropped = await propose({ kind: 'settings', payload: [change] });
-    pass();
-    await proposals.withdraw(dropped, 'U0CAROL', rig.now);
+    const settingsProposal = await propose({ kind: 'settings', payload: approvers });
+    await confirmProposal(proposals, settingsProposal.id, 'U0CAROL', rig.now);
+    const withdrawnProposal = await propose({ kind: 'settings', payload: [change] });
+    advance();
+    await proposals.withdraw(withdrawnProposal, 'U0CAROL', rig.now);
     const team = createTeamAccountStore(database);
     const account = (login: string): TeamAccount => ({
       id: randomUUID(),
@@ -350,38 +353,41 @@ export async function recordDay(url: string): Promise<Generated> {
     });
     const sealed = { keyId: 'demo', bytes: Uint8Array.from([1, 2, 3]) };
     for (const login of ['uuid-1', 'uuid-1', 'uuid-2']) {
-      pass();
+      advance();
       await team.save(account(login), sealed, rig.now);
     }
-    pass();
+    advance();
     await team.remove(TEAM, 'U0CAROL', rig.now);
     const policies = createPolicyStore(database, TEAM, true);
     const draftRules = async (rules: readonly PolicyRule[]) => {
-      pass();
-      const { revision } = getDraftBase(await policies.current(), await policies.findDraft());
+      advance();
+      const { revision } = getDraftBase(await policies.loadCurrentPolicy(), await policies.findDraft());
       const draft = await policies.saveDraft(rules, revision, 'U0ADA', rig.now);
       return draft?.revision ?? '';
     };
     const publish = async (rules: readonly PolicyRule[]) => {
       const revision = await draftRules(rules);
-      pass();
+      advance();
       await policies.publish(revision, 'U0ADA', rig.now);
       await confirmPolicy(database, TEAM, revision, 'U0CAROL', rig.now);
     };
-    await publish([rule({ name: 'first', tasks: ['renew'] }), rule({ name: 'second', tasks: ['create'] })]);
     await publish([
-      rule({ name: 'second', tasks: ['create'], needed: 2 }),
-      rule({ name: 'first', tasks: ['renew'] }),
+      newPolicyRule({ name: 'first', tasks: ['renew'] }),
+      newPolicyRule({ name: 'second', tasks: ['create'] }),
+    ]);
+    await publish([
+      newPolicyRule({ name: 'second', tasks: ['create'], needed: 2 }),
+      newPolicyRule({ name: 'first', tasks: ['renew'] }),
     ]);
     await policies.discardDraft(await draftRules([]), 'U0CAROL', rig.now);
     const presets = createPresetStore(database, TEAM);
     const preset = { name: 'ours', kind: 'nameservers', fields: { nameServers: 'ns1.example.net' } } as const;
-    pass();
+    advance();
     await presets.add(preset, 'U0ALICE', rig.now);
-    const [kept] = await presets.list();
-    await presets.replace(kept?.id ?? '', { ...preset, name: 'theirs' }, 'U0BOB', rig.now);
-    pass();
-    await presets.remove(kept?.id ?? '', 'U0BOB', rig.now);
+    const [savedPreset] = await presets.list();
+    await presets.replace(savedPreset?.id ?? '', { ...preset, name: 'theirs' }, 'U0BOB', rig.now);
+    advance();
+    await presets.remove(savedPreset?.id ?? '', 'U0BOB', rig.now);
 
     // Names: the watch list, people's settings, and observed changes.
     const portfolio = createPortfolioStore(database, TEAM);
@@ -389,52 +395,52 @@ export async function recordDay(url: string): Promise<Generated> {
       portfolio,
       store: createWatchListStore(database),
       now: () => rig.now,
-      log: silent,
+      log: silentLog,
     };
-    const step = async (work: Promise<unknown>) => {
+    const runStep = async (work: Promise<unknown>) => {
       await work;
-      pass();
+      advance();
     };
-    await step(watchName(watchList, async () => undefined, 'cafe.rest', '2027-09-01', 'U0ALICE'));
-    await step(snoozeName(watchList, 'cafe.rest', 3, 'U0BOB', 'busy'));
-    await step(requestLapse(watchList, 'cafe.rest', 'U0ALICE', 'not needed'));
-    await step(confirmLapse(watchList, 'cafe.rest', 'U0BOB'));
-    await step(watchName(watchList, async () => undefined, 'tea.rest', undefined, 'U0CAROL'));
-    await step(unwatchName(watchList, 'tea.rest', 'U0BOB'));
-    await step(importNames(watchList, 'a.rest\nb.rest,2027-09-01', 'U0ALICE', async () => undefined));
-    await step(importNames(watchList, 'a.rest,2027-10-01', 'U0BOB', async () => undefined));
-    const set = new Map([
+    await runStep(watchName(watchList, async () => undefined, 'cafe.rest', '2027-09-01', 'U0ALICE'));
+    await runStep(snoozeName(watchList, 'cafe.rest', 3, 'U0BOB', 'busy'));
+    await runStep(requestLapse(watchList, 'cafe.rest', 'U0ALICE', 'not needed'));
+    await runStep(confirmLapse(watchList, 'cafe.rest', 'U0BOB'));
+    await runStep(watchName(watchList, async () => undefined, 'tea.rest', undefined, 'U0CAROL'));
+    await runStep(unwatchName(watchList, 'tea.rest', 'U0BOB'));
+    await runStep(importNames(watchList, 'a.rest\nb.rest,2027-09-01', 'U0ALICE', async () => undefined));
+    await runStep(importNames(watchList, 'a.rest,2027-10-01', 'U0BOB', async () => undefined));
+    const nameDetails = new Map([
       ['a.rest', { owner: 'U0BOB', tags: ['brand'], channel: 'C0BRAND', note: 'Ask “legal”' }],
     ]);
-    await step(edit(portfolio, set, 'U0ALICE', rig.now));
+    await runStep(editNames(portfolio, nameDetails, 'U0ALICE', rig.now));
     const before = await portfolio.find('a.rest');
     if (before === undefined) throw new Error('the name is not watched');
     for (const after of [{ ...before, tags: [] }, undefined]) {
-      const now = after === undefined ? { ...before, tags: [] } : before;
-      const names = [{ name: 'a.rest', before: now, after }];
-      const waiting = await propose({ kind: 'facts', payload: { names } }, 'U0ALICE');
-      pass();
-      await step(confirmProposal(proposals, waiting.id, 'U0BOB', rig.now));
+      const currentDetails = after === undefined ? { ...before, tags: [] } : before;
+      const names = [{ name: 'a.rest', before: currentDetails, after }];
+      const proposal = await propose({ kind: 'facts', payload: { names } }, 'U0ALICE');
+      advance();
+      await runStep(confirmProposal(proposals, proposal.id, 'U0BOB', rig.now));
     }
     const observations = createNameRecordStore(database, TEAM);
     const observed = await observations.find('b.rest');
     if (observed === undefined) throw new Error('the name has no record');
-    const seen = { beforeLastSeenAt: rig.now, afterFirstSeenAt: rig.now };
+    const changeTimes = { beforeLastSeenAt: rig.now, afterFirstSeenAt: rig.now };
     const registrar = {
       kind: 'registrar',
       fact: 'registrar',
       before: ['name:Ours'],
       after: ['name:Theirs'],
-      ...seen,
+      ...changeTimes,
     } as const;
     const incident = updateIncidents([], {
       name: 'b.rest',
-      unexplained: [{ change: registrar, orders: [] }],
+      unexplainedChanges: [{ change: registrar, orders: [] }],
       history: observed.history,
       at: rig.now,
     });
     const { id = '' } = incident?.after ?? {};
-    await step(observations.save(observed, { after: observed, observations: [], incident }));
+    await runStep(observations.save(observed, { updatedRecord: observed, observations: [], incident }));
     const incidentStore = createIncidentStore(database, TEAM);
     const context = namesContextWith({
       incidents: incidentStore,
@@ -443,17 +449,17 @@ export async function recordDay(url: string): Promise<Generated> {
       pollNotifications: () => undefined,
       now: () => rig.now,
     });
-    await step(raiseAlarm(context, id, 'U0ADA'));
+    await runStep(raiseAlarm(context, id, 'U0ADA'));
     const confirmAsOurs = async (by: string, reason: string) => {
       const shown = await incidentStore.find(id);
       if (shown === undefined) throw new Error('the incident does not exist');
-      await step(confirmIncident(context, id, { by, reason, shownHash: hashIncident(shown) }));
+      await runStep(confirmIncident(context, id, { by, reason, shownHash: hashIncident(shown) }));
     };
     await confirmAsOurs('U0ALICE', 'we moved it');
     await confirmAsOurs('U0BOB', 'I know of it');
 
-    const open = await rig.sql(`SELECT id, state, names FROM orders WHERE closed_at IS NULL`);
-    if (open.length > 0) throw new Error(`still open: ${JSON.stringify(open)}`);
+    const openOrders = await rig.sql(`SELECT id, state, names FROM orders WHERE closed_at IS NULL`);
+    if (openOrders.length > 0) throw new Error(`still open: ${JSON.stringify(openOrders)}`);
     return new Map(
       orders.flatMap(({ id, statementHash }, index) => [
         [id, `order-${index + 1}`],
@@ -466,7 +472,7 @@ export async function recordDay(url: string): Promise<Generated> {
   }
 }
 
-/** Requests with the team's prices and budgets. */
+/** Requests a renewal with the team's prices and budgets. */
 function requestWithCosts(
   rig: Awaited<ReturnType<typeof startRig>>,
   deps: Parameters<typeof requestOrder>[0],

@@ -1,7 +1,7 @@
 import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
 
 /** A registration whose record has only its expiry. */
-export function registrationUntil(expiresAt: Date, more: Partial<Registration> = {}): Registration {
+export function registrationUntil(expiresAt: Date, overrides: Partial<Registration> = {}): Registration {
   return {
     expiresAt,
     hasExactDates: true,
@@ -12,7 +12,7 @@ export function registrationUntil(expiresAt: Date, more: Partial<Registration> =
     nameServers: [],
     statuses: ['active'],
     usedHttps: true,
-    ...more,
+    ...overrides,
   };
 }
 

@@ -1,5 +1,5 @@
 /*
- * RDAP responses in the shapes of twenty registries. All are invented, after RFC 9083, RFC 8056, RFC 9537 and real
+ * RDAP responses in the formats of twenty registries. All are invented, based on RFC 9083, RFC 8056, RFC 9537 and real
  * registries; the people, names and registrars don't exist.
  */
 
@@ -7,8 +7,8 @@ export interface RegistryShape {
   readonly registry: string;
   /** The body of the response for `cafe.rest`. */
   readonly record: Readonly<Record<string, unknown>>;
-  /** Expected fact: a value, `[]` if absent, a text if unreadable, undefined if unknown. */
-  readonly reads: Readonly<Record<string, readonly string[] | string | undefined>>;
+  /** The expected facts: values, `[]` if absent, the raw text if unreadable, undefined if unknown. */
+  readonly expectedFacts: Readonly<Record<string, readonly string[] | string | undefined>>;
 }
 
 const DATES = [
@@ -16,24 +16,24 @@ const DATES = [
   { eventAction: 'expiration', eventDate: '2026-12-16T12:00:00Z' },
   { eventAction: 'last changed', eventDate: '2026-10-01T00:00:00Z' },
 ];
-const END = ['2026-12-16T12:00:00.000Z'];
-const card = (...fields: readonly (readonly [string, unknown])[]) => [
+const EXPIRY = ['2026-12-16T12:00:00.000Z'];
+const vcard = (...fields: readonly (readonly [string, unknown])[]) => [
   'vcard',
   [['version', {}, 'text', '4.0'], ...fields.map(([name, value]) => [name, {}, 'text', value])],
 ];
-const registrar = (name: string, id?: unknown, more: object = {}) => ({
+const registrar = (name: string, id?: unknown, overrides: object = {}) => ({
   objectClassName: 'entity',
   roles: ['registrar'],
   ...(id !== undefined && { publicIds: [{ type: 'IANA Registrar ID', identifier: id }] }),
-  vcardArray: card(['fn', name]),
-  ...more,
+  vcardArray: vcard(['fn', name]),
+  ...overrides,
 });
-const domain = (more: Readonly<Record<string, unknown>>) => ({
+const domain = (overrides: Readonly<Record<string, unknown>>) => ({
   rdapConformance: ['rdap_level_0'],
   objectClassName: 'domain',
   ldhName: 'cafe.rest',
   events: DATES,
-  ...more,
+  ...overrides,
 });
 const expiring = (...dates: readonly unknown[]) =>
   dates.map((eventDate) => ({ eventAction: 'expiration', eventDate }));
@@ -51,8 +51,8 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
       ],
       secureDNS: { delegationSigned: false },
     }),
-    reads: {
-      expires_at: END,
+    expectedFacts: {
+      expires_at: EXPIRY,
       registrar: ['iana:292', 'name:Proper Registrar, Inc.'],
       statuses: ['client delete prohibited', 'client transfer prohibited'],
       registry_nameservers: ['ns1.host.example', 'ns2.host.example'],
@@ -63,10 +63,10 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
   {
     registry: 'statuses as in EPP',
     record: domain({ status: ['clientTransferProhibited', 'ok', 'autoRenewPeriod', 'linked'] }),
-    reads: { statuses: ['active', 'associated', 'auto renew period', 'client transfer prohibited'] },
+    expectedFacts: { statuses: ['active', 'associated', 'auto renew period', 'client transfer prohibited'] },
   },
   {
-    registry: 'statuses with a URL of their explanation',
+    registry: 'statuses with the URLs of explanations',
     record: domain({
       status: [
         'https://icann.org/epp#clientTransferProhibited',
@@ -74,7 +74,7 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
         'clientUpdateProhibited (http://icann.org/epp#clientUpdateProhibited)',
       ],
     }),
-    reads: { statuses: ['client transfer prohibited', 'client update prohibited', 'server hold'] },
+    expectedFacts: { statuses: ['client transfer prohibited', 'client update prohibited', 'server hold'] },
   },
   {
     registry: 'statuses in capitals, with hyphens and underscores',
@@ -87,7 +87,7 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
         'OK',
       ],
     }),
-    reads: {
+    expectedFacts: {
       statuses: [
         'active',
         'client transfer prohibited',
@@ -100,49 +100,49 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
   {
     registry: 'a custom status, as a text instead of a list',
     record: domain({ status: 'Paid and in zone' }),
-    reads: { statuses: ['Paid and in zone'], expires_at: END },
+    expectedFacts: { statuses: ['Paid and in zone'], expires_at: EXPIRY },
   },
   {
-    registry: 'one reserved ID for all registrars without accreditation',
+    registry: 'a reserved ID for all registrars without accreditation',
     record: domain({ entities: [registrar('Proper Registrar GmbH', '9999')] }),
-    reads: { registrar: ['iana:9999', 'name:Proper Registrar GmbH'] },
+    expectedFacts: { registrar: ['iana:9999', 'name:Proper Registrar GmbH'] },
   },
   {
     registry: 'registrars with only a handle',
     record: domain({ entities: [{ roles: ['registrar'], handle: 'REG-0042' }] }),
-    reads: { registrar: ['handle:REG-0042'], expires_at: END },
+    expectedFacts: { registrar: ['handle:REG-0042'], expires_at: EXPIRY },
   },
   {
-    registry: 'registrars as organizations, with a number as their ID',
+    registry: 'registrars as organizations, with numeric IDs',
     record: domain({
-      entities: { ...registrar('', 292), vcardArray: card(['fn', ''], ['org', 'Proper Registrar']) },
+      entities: { ...registrar('', 292), vcardArray: vcard(['fn', ''], ['org', 'Proper Registrar']) },
     }),
-    reads: { registrar: ['iana:292', 'name:Proper Registrar'] },
+    expectedFacts: { registrar: ['iana:292', 'name:Proper Registrar'] },
   },
   {
     registry: 'dates without a time',
     record: domain({ events: expiring('2026-12-16') }),
-    reads: { expires_at: ['2026-12-15T10:00:00.000Z', 'earliest reading'], registered_at: [] },
+    expectedFacts: { expires_at: ['2026-12-15T10:00:00.000Z', 'earliest reading'], registered_at: [] },
   },
   {
     registry: 'times without a time zone',
     record: domain({ events: expiring('2026-12-16T12:00:00') }),
-    reads: { expires_at: ['2026-12-15T22:00:00.000Z', 'earliest reading'] },
+    expectedFacts: { expires_at: ['2026-12-15T22:00:00.000Z', 'earliest reading'] },
   },
   {
     registry: 'lowercase letters in times, and an offset without a colon',
     record: domain({ events: expiring('2026-12-16t14:00:00+0200', '2026-12-16t12:00:00z') }),
-    reads: { expires_at: END },
+    expectedFacts: { expires_at: EXPIRY },
   },
   {
     registry: 'several expirations, one without a valid date',
     record: domain({ events: expiring('never', '2027-12-16T12:00:00Z', '2026-12-16T12:00:00Z', null) }),
-    reads: { expires_at: END },
+    expectedFacts: { expires_at: EXPIRY },
   },
   {
     registry: 'a custom date format',
     record: domain({ status: ['active'], events: expiring('16.12.2026') }),
-    reads: { expires_at: '16.12.2026', statuses: ['active'], registered_at: [] },
+    expectedFacts: { expires_at: '16.12.2026', statuses: ['active'], registered_at: [] },
   },
   {
     registry: 'events in other spellings, and several past transfers',
@@ -155,8 +155,8 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
         'none',
       ],
     }),
-    reads: {
-      expires_at: END,
+    expectedFacts: {
+      expires_at: EXPIRY,
       updated_at: ['2026-10-01T00:00:00.000Z'],
       transferred_at: ['2024-01-01T00:00:00.000Z'],
     },
@@ -164,7 +164,7 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
   {
     registry: 'no dates at all',
     record: domain({ events: [], status: ['active'], entities: [registrar('Proper Registrar GmbH')] }),
-    reads: { expires_at: [], statuses: ['active'], registrar: ['name:Proper Registrar GmbH'] },
+    expectedFacts: { expires_at: [], statuses: ['active'], registrar: ['name:Proper Registrar GmbH'] },
   },
   {
     registry: 'a deleted name without dates',
@@ -173,7 +173,7 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
       status: ['pending delete'],
       nameservers: [],
     }),
-    reads: {
+    expectedFacts: {
       expires_at: [],
       deleted_at: ['2026-11-20T00:00:00.000Z'],
       statuses: ['pending delete'],
@@ -183,36 +183,36 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
   {
     registry: 'nameservers as texts, one of them an invalid host name',
     record: domain({ nameservers: ['NS1.Host.Example.', 'ns 2.host.example'] }),
-    reads: { registry_nameservers: ['ns 2.host.example', 'ns1.host.example'] },
+    expectedFacts: { registry_nameservers: ['ns 2.host.example', 'ns1.host.example'] },
   },
   {
     registry: 'unreadable nameservers beside readable facts',
     record: domain({ nameservers: [{ objectClassName: 'nameserver', host: 'ns1' }], status: ['active'] }),
-    reads: {
+    expectedFacts: {
       registry_nameservers: '[{"objectClassName":"nameserver","host":"ns1"}]',
       statuses: ['active'],
-      expires_at: END,
+      expires_at: EXPIRY,
     },
   },
   {
     registry: 'DNSSEC as a text',
     record: domain({ secureDNS: 'unsigned' }),
-    reads: { secure_dns: 'unsigned', expires_at: END },
+    expectedFacts: { secure_dns: 'unsigned', expires_at: EXPIRY },
   },
   {
     registry: 'redacted personal data (RFC 9537)',
     record: domain({
       entities: [
         registrar('REDACTED FOR PRIVACY', '9998', { handle: 'R1' }),
-        { roles: ['registrant'], vcardArray: card(['fn', 'REDACTED FOR PRIVACY'], ['org', '']) },
+        { roles: ['registrant'], vcardArray: vcard(['fn', 'REDACTED FOR PRIVACY'], ['org', '']) },
       ],
       redacted: [{ name: { type: 'Registrant Name' }, method: 'emptyValue' }],
       secureDNS: { delegationSigned: 'true' },
     }),
-    reads: { registrar: ['handle:R1', 'iana:9998'], owner: undefined, secure_dns: ['signed'] },
+    expectedFacts: { registrar: ['handle:R1', 'iana:9998'], owner: undefined, secure_dns: ['signed'] },
   },
   {
-    registry: 'members of the wrong type, and extra ones',
+    registry: 'members of the wrong type, and extra members',
     record: domain({
       status: null,
       entities: 'none',
@@ -222,12 +222,12 @@ export const REGISTRY_SHAPES: readonly RegistryShape[] = [
       registry_serial: 1e300,
       events: DATES,
     }),
-    reads: {
+    expectedFacts: {
       statuses: undefined,
       registrar: undefined,
       registry_nameservers: ['ns1.host.example'],
       secure_dns: undefined,
-      expires_at: END,
+      expires_at: EXPIRY,
     },
   },
 ];

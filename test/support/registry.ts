@@ -8,14 +8,14 @@ import { z } from 'zod';
 const fixture = (name: string): string => fileURLToPath(new URL(`./tls/${name}`, import.meta.url));
 
 /** The environment of a process that trusts the registry's certificate. */
-export const TRUSTS_REGISTRY = { NODE_EXTRA_CA_CERTS: fixture('tls-test-ca.pem') };
+export const REGISTRY_CA_ENV = { NODE_EXTRA_CA_CERTS: fixture('tls-test-ca.pem') };
 
 const record = z.record(z.string(), z.unknown());
 
-/** The sandbox's public records over https, as registries serve them. */
+/** Serves the sandbox's public records over HTTPS, as registries do. */
 export class SecureRegistry {
-  /** Overrides in the records of names. */
-  readonly changes = new Map<string, Readonly<Record<string, unknown>>>();
+  /** Members to override in the records, by name. */
+  readonly overrides = new Map<string, Readonly<Record<string, unknown>>>();
   readonly #server: Server;
 
   constructor(service: Pick<SandboxService, 'rdapBootstrapUrl'>) {
@@ -29,7 +29,7 @@ export class SecureRegistry {
       const answer = await fetch(target);
       const body = url.endsWith('bootstrap.json')
         ? { version: '1.0', services: [[['rest', 'example'], [`${this.url}/rdap/`]]] }
-        : { ...record.parse(await answer.json()), ...this.changes.get(url.split('/').at(-1) ?? '') };
+        : { ...record.parse(await answer.json()), ...this.overrides.get(url.split('/').at(-1) ?? '') };
       response.writeHead(answer.status, { 'content-type': 'application/rdap+json' });
       response.end(JSON.stringify(body));
     });
@@ -41,7 +41,7 @@ export class SecureRegistry {
     return this;
   }
 
-  /** The address with the name of its certificate. */
+  /** Has the host name of the certificate. */
   get url(): string {
     const address = this.#server.address();
     if (address === null || typeof address === 'string') throw new Error('the registry has no port');

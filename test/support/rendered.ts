@@ -5,8 +5,17 @@ export function renderText(value: unknown): string {
 
 type Parts = Readonly<Record<string, unknown>>;
 
-/** Shown by position, or of no interest to a reader. */
-const LAYOUT = new Set(['type', 'verbatim', 'emoji', 'text', 'label', 'title', 'placeholder', 'style']);
+/** Keys that aren't listed with the details. */
+const UNLISTED_KEYS = new Set([
+  'type',
+  'verbatim',
+  'emoji',
+  'text',
+  'label',
+  'title',
+  'placeholder',
+  'style',
+]);
 const MARKS: Readonly<Record<string, readonly [before: string, after: string]>> = {
   header: ['# ', ''],
   button: ['[', ']'],
@@ -19,10 +28,12 @@ function isParts(value: unknown): value is Parts {
 
 function isText(value: unknown): value is { readonly text: string } {
   return (
-    isParts(value) && typeof value['text'] === 'string' && Object.keys(value).every((key) => TEXT.has(key))
+    isParts(value) &&
+    typeof value['text'] === 'string' &&
+    Object.keys(value).every((key) => TEXT_OBJECT_KEYS.has(key))
   );
 }
-const TEXT = new Set(['type', 'text', 'verbatim', 'emoji']);
+const TEXT_OBJECT_KEYS = new Set(['type', 'text', 'verbatim', 'emoji']);
 
 function linesOf(value: unknown): string[] {
   if (value === undefined || value === null) return [];
@@ -36,7 +47,7 @@ function linesOfParts(parts: Parts): string[] {
   const [before, after] = MARKS[String(parts['type'])] ?? ['', ''];
   const words = ['title', 'label', 'text', 'placeholder'].flatMap((key) => linesOf(parts[key]));
   const style = typeof parts['style'] === 'string' ? [`${parts['style']}`] : [];
-  const inner = Object.entries(parts).filter(([key]) => !LAYOUT.has(key));
+  const inner = Object.entries(parts).filter(([key]) => !UNLISTED_KEYS.has(key));
   const details = [
     ...style,
     ...inner.flatMap(([key, each]) => (typeof each === 'object' ? [] : [`${key}=${each}`])),

@@ -5,12 +5,12 @@ import { CrashSite } from './crash.ts';
 import { until } from './demo.ts';
 import type { RunningBot } from './harness.ts';
 
-const CARD_WITHIN_MS = 30_000;
+const CARD_TIMEOUT_MS = 30_000;
 /** The longest time between two kills. */
 const MAX_LIFE_MS = 2_000;
 /** After this time the bot has responded to every request. */
-const RESPONSE_WITHIN_MS = 15_000;
-const MAX_REQUESTS = 10;
+const RESPONSE_TIMEOUT_MS = 15_000;
+const MAX_REQUEST_ATTEMPTS = 10;
 
 export interface ReplicaOptions {
   readonly socketMode?: boolean;
@@ -26,7 +26,7 @@ export class Replicas {
   #turn = 0;
   #days = 0;
   /** How often a request was repeated after the bot refused it. */
-  askedAgain = 0;
+  repeatedRequestCount = 0;
 
   private constructor(site: CrashSite, bots: RunningBot[], balancer: Server) {
     this.site = site;
@@ -46,28 +46,31 @@ export class Replicas {
       ...settings,
       ...(socketMode ? { SLACK_APP_TOKEN: s.workspace.appToken } : {}),
     }));
-    const more = await Promise.all(Array.from({ length: count - 1 }, () => site.startBot()));
+    const otherBots = await Promise.all(Array.from({ length: count - 1 }, () => site.startBot()));
     const replicas: Replicas = new Replicas(
       site,
-      [site.bot, ...more],
+      [site.bot, ...otherBots],
       createServer((incoming, outgoing) => {
         const chunks: Buffer[] = [];
         incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
         incoming.on('end', () => {
           const tryNext = (left: number) => {
-            const bot = replicas.#next();
-            const onward = forward(`${bot.url}/slack/events`, { method: 'POST', headers: incoming.headers });
-            onward.on('response', (answer) => {
+            const bot = replicas.#pickNextBot();
+            const forwardedRequest = forward(`${bot.url}/slack/events`, {
+              method: 'POST',
+              headers: incoming.headers,
+            });
+            forwardedRequest.on('response', (answer) => {
               outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
               answer.pipe(outgoing);
               answer.on('error', () => outgoing.destroy());
             });
-            onward.on('error', (error: NodeJS.ErrnoException) => {
+            forwardedRequest.on('error', (error: NodeJS.ErrnoException) => {
               // Like a load balancer, sends only undelivered requests to the next bot.
               if (error.code === 'ECONNREFUSED' && left > 0) tryNext(left - 1);
               else outgoing.destroy();
             });
-            onward.end(Buffer.concat(chunks));
+            forwardedRequest.end(Buffer.concat(chunks));
           };
           tryNext(count);
         });
@@ -78,7 +81,7 @@ export class Replicas {
     return replicas;
   }
 
-  #next(): RunningBot {
+  #pickNextBot(): RunningBot {
     this.#turn += 1;
     const bot = this.#bots[this.#turn % this.#bots.length];
     if (bot === undefined) throw new Error('no bot is running');
@@ -88,11 +91,11 @@ export class Replicas {
   #routeDeliveries(): void {
     const address = this.#balancer.address();
     if (typeof address !== 'object' || address === null) throw new Error('the balancer has no port');
-    this.site.s.workspace.setRequestUrl(`http://127.0.0.1:${address.port}/slack/events`);
+    this.site.environment.workspace.setRequestUrl(`http://127.0.0.1:${address.port}/slack/events`);
   }
 
   /** Kills one bot and starts another one in its place. */
-  async replaceOne(which: number): Promise<void> {
+  async replaceBot(which: number): Promise<void> {
     const index = which % this.#bots.length;
     await this.#bots[index]?.child.kill('SIGKILL');
     this.#bots[index] = await this.site.startBot();
@@ -102,7 +105,7 @@ export class Replicas {
   /** Requests a number of renewals and waits for their cards. */
   async requestRenewals(count: number, label: string): Promise<readonly string[]> {
     const { site } = this;
-    const names = Array.from({ length: count }, (_, n) => site.names(`${label}-${n}`));
+    const names = Array.from({ length: count }, (_, n) => site.addNames(`${label}-${n}`));
     const queue = [...names];
     const requestInTurn = async () => {
       for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
@@ -114,32 +117,32 @@ export class Replicas {
   }
 
   /**
-   * Like people, repeats requests that Slack reports as undelivered or that the bot refused; never acknowledged ones
-   * without an answer.
+   * Requests a renewal. Like people, repeats it if Slack reports it as undelivered or the bot refuses it, but not if it
+   * was acknowledged and got no answer.
    */
   async #request(name: string): Promise<void> {
     const { site } = this;
-    const hasCard = () => site.approvable(name) !== undefined;
-    for (let tries = 1; tries <= MAX_REQUESTS; tries += 1) {
+    const hasCard = () => site.findApprovableCard(name) !== undefined;
+    for (let tries = 1; tries <= MAX_REQUEST_ATTEMPTS; tries += 1) {
       const refusals = this.#countRefusals();
-      if (!(await site.ask(name))) continue;
+      if (!(await site.requestRenewal(name))) continue;
       const isRefused = () => this.#countRefusals() > refusals;
-      const waitForCard = (orElse: () => boolean, withinMs: number) =>
-        until(`there is a card for ${name}`, () => hasCard() || orElse(), withinMs);
-      await waitForCard(isRefused, CARD_WITHIN_MS).catch(async (cause: unknown) => {
+      const waitForCard = (canStop: () => boolean, withinMs: number) =>
+        until(`there is a card for ${name}`, () => hasCard() || canStop(), withinMs);
+      await waitForCard(isRefused, CARD_TIMEOUT_MS).catch(async (cause: unknown) => {
         const saved = JSON.stringify(await site.loadOrder(name));
-        throw new Error(`${String(cause)}; saved: ${saved}\n${this.complaints()}`, { cause });
+        throw new Error(`${String(cause)}; saved: ${saved}\n${this.listLoggedErrors()}`, { cause });
       });
       // The refusal may be about another order.
-      await waitForCard(() => false, RESPONSE_WITHIN_MS).catch(() => undefined);
+      await waitForCard(() => false, RESPONSE_TIMEOUT_MS).catch(() => undefined);
       if (hasCard()) return;
-      this.askedAgain += 1;
+      this.repeatedRequestCount += 1;
       expect(
-        this.askedAgain,
-        `orders that were neither saved nor refused\n${this.complaints()}`,
+        this.repeatedRequestCount,
+        `orders that were neither saved nor refused\n${this.listLoggedErrors()}`,
       ).toBeLessThanOrEqual(this.#countRefusals());
     }
-    throw new Error(`no bot accepts /domain renew ${name}\n${this.complaints()}`);
+    throw new Error(`no bot accepts /domain renew ${name}\n${this.listLoggedErrors()}`);
   }
 
   /** How often the requester was notified of a refusal. */
@@ -148,7 +151,7 @@ export class Replicas {
   }
 
   /** The errors that the bots logged. */
-  complaints(): string {
+  listLoggedErrors(): string {
     return this.#bots
       .flatMap(({ child }, n) =>
         child
@@ -162,13 +165,13 @@ export class Replicas {
   }
 
   /** Clicks Approve several times at once, on any of the bots. */
-  async press(name: string, clicks: number): Promise<void> {
-    const card = this.site.approvable(name);
+  async clickApprove(name: string, clicks: number): Promise<void> {
+    const card = this.site.findApprovableCard(name);
     if (card !== undefined) await this.site.clickApprove(card, clicks);
   }
 
   /** The metrics of each bot. */
-  metrics(): Promise<string[]> {
+  fetchMetrics(): Promise<string[]> {
     return Promise.all(this.#bots.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
   }
 
@@ -176,12 +179,14 @@ export class Replicas {
   async nextDay(): Promise<void> {
     this.#days += 1;
     for (const { child } of this.#bots) process.kill(child.pid, 'SIGUSR2');
-    await Promise.all(this.#bots.map(({ child }) => child.line(new RegExp(`^days gone by: ${this.#days}$`))));
+    await Promise.all(
+      this.#bots.map(({ child }) => child.waitForLine(new RegExp(`^days gone by: ${this.#days}$`))),
+    );
   }
 
   /**
    * Kills and replaces one bot after the other during the work.
-   * @returns how many
+   * @returns the number of kills
    */
   async killBotsDuring(random: () => number, work: () => Promise<unknown>): Promise<number> {
     const finished = new AbortController();
@@ -190,7 +195,7 @@ export class Replicas {
     while (!finished.signal.aborted) {
       await sleep(random() * MAX_LIFE_MS, undefined, { signal: finished.signal }).catch(() => undefined);
       if (finished.signal.aborted) break;
-      await this.replaceOne(Math.floor(random() * this.#bots.length));
+      await this.replaceBot(Math.floor(random() * this.#bots.length));
       kills += 1;
     }
     await working;

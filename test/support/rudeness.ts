@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { relative } from 'node:path';
 import { expect } from 'vitest';
-import { seeded } from './seeded.ts';
+import { seededRandom } from './seeded.ts';
 
-/** One in this many files gets a rude sandbox or a strict workspace; which one depends on `SEED`. */
+/** One in this many files gets a rude sandbox, and one gets rate limits. Which files depends on `SEED`. */
 const SHARE = 3;
 
 /** A number for the test file, by `SEED` and purpose. */
@@ -17,7 +17,7 @@ function hashTestFile(purpose: string): number {
  * The seed of a rude sandbox, by `SEED` and the test file; undefined if the file gets a polite one. `RUDE=all` makes
  * all of them rude.
  */
-export function rudeness(): number | undefined {
+export function pickRudenessSeed(): number | undefined {
   const number = hashTestFile('');
   return process.env['RUDE'] === 'all' || number % SHARE === 0 ? number : undefined;
 }
@@ -36,7 +36,7 @@ const SLOWEST_MS = 4_000;
 const FASTEST_MS = 1_000;
 
 /** Slack's latency, one to four seconds, by `SEED` and the test file. */
-export function slowAnswers(): () => number {
-  const random = seeded(hashTestFile('slow answers'));
+export function createSlackLatency(): () => number {
+  const random = seededRandom(hashTestFile('slow answers'));
   return () => FASTEST_MS + random() * (SLOWEST_MS - FASTEST_MS);
 }

@@ -17,29 +17,30 @@ const template = node.extend({
 });
 type Node = z.output<typeof node>;
 
-/** Without zod, which would take most of the time. */
+/** Doesn't use zod, which would take most of the run time. */
 function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
 }
 
-/** Calls and properties, as written, that aren't searched. */
-export interface Exempt {
+/** Calls and properties that aren't searched, by their source text. */
+export interface Exemptions {
   readonly calls: RegExp;
   readonly properties: RegExp;
 }
 
 /** `log.warn(…)`, `new StoreError(…)`, `serviceError(…)` and similar calls. */
-export const CALLS_FOR_THE_LOG = /^(?:(?:\w+\.)*log(?:\.\w+|\[\w+\])|\w*Error|failure|super|compareAndSwap)$/;
+export const LOG_AND_ERROR_CALLS =
+  /^(?:(?:\w+\.)*log(?:\.\w+|\[\w+\])|\w*Error|failure|super|compareAndSwap)$/;
 
-function isExempt(source: string, at: Node, { calls, properties }: Exempt): boolean {
+function isExempt(source: string, at: Node, { calls, properties }: Exemptions): boolean {
   const isText = (part: Node, pattern: RegExp) => pattern.test(source.slice(part.start, part.end));
   if (at.type === 'Property') return isText(property.parse(at).key, properties);
   if (at.type !== 'CallExpression' && at.type !== 'NewExpression') return false;
   return isText(call.parse(at).callee, calls);
 }
 
-/** All parts of a source except for exempt ones. */
-export function nodesIn(source: string, exempt: Exempt): Node[] {
+/** All syntax nodes of a source, except for exempt ones. */
+export function listNodes(source: string, exempt: Exemptions): Node[] {
   const found: Node[] = [];
   const walk = (value: unknown): void => {
     if (Array.isArray(value)) value.forEach(walk);
@@ -51,9 +52,9 @@ export function nodesIn(source: string, exempt: Exempt): Node[] {
   return found;
 }
 
-/** The words of each text of a source: `Use at most ${most} characters.` has four. */
-function textsIn(source: string, exempt: Exempt): string[] {
-  return nodesIn(source, exempt).flatMap((at) => {
+/** Each text of a source, with `…` for template expressions. */
+function listTexts(source: string, exempt: Exemptions): string[] {
+  return listNodes(source, exempt).flatMap((at) => {
     if (at.type === 'Literal') return literal.safeParse(at).data?.value ?? [];
     if (at.type !== 'TemplateLiteral') return [];
     return template
@@ -63,15 +64,15 @@ function textsIn(source: string, exempt: Exempt): string[] {
   });
 }
 
-/** Texts of at least this many words. */
-export function textsOf(words: number, source: string, exempt: Exempt): string[] {
-  return textsIn(source, exempt).filter(
-    (text) => text.split(/\s+/).filter((word) => /^\p{P}*\p{L}/u.test(word)).length >= words,
+/** Texts with at least this many words. */
+export function listTextsWithWords(minWords: number, source: string, exempt: Exemptions): string[] {
+  return listTexts(source, exempt).filter(
+    (text) => text.split(/\s+/).filter((word) => /^\p{P}*\p{L}/u.test(word)).length >= minWords,
   );
 }
 
 /** The source files of a folder of `src`, relative to it. */
-export function filesIn(folder: string): string[] {
+export function listFiles(folder: string): string[] {
   return readdirSync(join(SRC, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => `${folder}/${name}`)
@@ -79,7 +80,7 @@ export function filesIn(folder: string): string[] {
 }
 
 /** The findings in files of `src`, each with its file's name. */
-export function findIn(files: readonly string[], find: (source: string) => readonly string[]): string[] {
+export function findInFiles(files: readonly string[], find: (source: string) => readonly string[]): string[] {
   return files.flatMap((file) =>
     find(readFileSync(join(SRC, file), 'utf8')).map((text) => `${file}: ${text}`),
   );

@@ -1,6 +1,6 @@
 import type { FaultKind } from '@domain-steward/sandbox-service';
 
-/** The faults of a request over JSON. All but `hang` end at once. */
+/** The faults of a JSON request. All except `hang` end the request at once. */
 export const JSON_FAULTS = [
   'hang',
   'drop_before',

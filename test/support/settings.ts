@@ -1,6 +1,6 @@
 import type { TeamSettings } from '../../src/config/environment.ts';
 
-/** `APPROVAL_TASKS` for tests about other subjects, in which tasks that can lose a name need no approval. */
+/** The usual `APPROVAL_TASKS` in tests: paid tasks need approval, tasks that can lose a name don't. */
 export const CHARGED_TASKS = 'create,transfer,renew,restore';
 
 /** Settings with Bob as the approver of renewals; the durations are a millisecond. */

@@ -1,7 +1,7 @@
 import type { SlackContext } from '../../src/slack/context.ts';
 
-/** Members that a test uses; for nested contexts and stores, their functions. */
-type Known = {
+/** Members that a test sets. Nested contexts and stores need only some of their members. */
+type TestMembers = {
   readonly [Key in keyof SlackContext]?: NonNullable<SlackContext[Key]> extends (...args: never) => unknown
     ? SlackContext[Key]
     :
@@ -9,9 +9,9 @@ type Known = {
         | { readonly [Part in keyof SlackContext[Key]]?: Partial<SlackContext[Key][Part]> };
 };
 
-/** A Slack context with the members that a test uses; reading another one throws. */
-export function slackContextWith(given: Known): SlackContext {
-  return new Proxy(given, {
+/** A Slack context with only these members; reading another one throws. */
+export function slackContextWith(members: TestMembers): SlackContext {
+  return new Proxy(members, {
     get(target, name) {
       if (name in target) return Reflect.get(target, name);
       throw new Error(`the context of this test has no ${String(name)}`);

@@ -36,8 +36,8 @@ const NO_PROTECTION: Protection = {
   busyNames: new Set(),
 };
 
-/** Edits names. @returns those that changed */
-export async function edit(
+/** @returns the names that changed */
+export async function editNames(
   store: PortfolioStore,
   edits: ReadonlyMap<string, DetailsChange>,
   by: string,
@@ -50,8 +50,7 @@ export async function edit(
   return allowed.changes.map(({ name }) => name);
 }
 
-/** Applies a plan of an import. */
-export async function applyPlan(
+export async function applyImportPlan(
   store: PortfolioStore,
   hash: string,
   by: string,
@@ -72,8 +71,8 @@ interface Deps {
 
 const contextOf = ({ store, now }: Deps) => namesContextWith({ watchList: store, now });
 
-/** The gate without protection. */
-function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.SaveChanges {
+/** Saves changes as in the product, but with no protected names. */
+function createUnprotectedSave({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.SaveChanges {
   return async (requested) => {
     const found = await portfolio.findMany(requested.map(({ name }) => name));
     const changes = requested.flatMap((each) => {
@@ -97,7 +96,7 @@ export async function watchName(
   date: string | undefined,
   by: string,
 ) {
-  const added = await list.addName(contextOf(deps), { text, date }, openGate(deps, by));
+  const added = await list.addName(contextOf(deps), { text, date }, createUnprotectedSave(deps, by));
   if (!added.ok) return added;
   await lookUp(added.name);
   return list.loadAddedName(contextOf(deps), added);
@@ -108,7 +107,7 @@ export const importNames = (
   text: string,
   by: string,
   progress: Parameters<typeof list.importNames>[3],
-) => list.importNames(contextOf(deps), text, openGate(deps, by), progress);
+) => list.importNames(contextOf(deps), text, createUnprotectedSave(deps, by), progress);
 
 export const snoozeName = (
   deps: Deps,
@@ -117,28 +116,38 @@ export const snoozeName = (
   by: string,
   reason: string | undefined,
   origin?: MessagePlace,
-) => list.snoozeName(contextOf(deps), { name, reason, ...(origin && { origin }) }, days, openGate(deps, by));
+) =>
+  list.snoozeName(
+    contextOf(deps),
+    { name, reason, ...(origin && { origin }) },
+    days,
+    createUnprotectedSave(deps, by),
+  );
 
 export const answerQuestion = (
   { settings, ...deps }: Deps & { readonly settings: TeamSettings },
-  given: { readonly name: string; readonly by: string },
+  question: { readonly name: string; readonly by: string },
   answer: QuestionAnswer,
 ) =>
-  list.answerQuestion(
+  list.answerOwnerQuestion(
     namesContextWith({ watchList: deps.store, now: deps.now, settings: async () => settings }),
-    given,
+    question,
     answer,
-    openGate(deps, given.by),
+    createUnprotectedSave(deps, question.by),
   );
 
 export const requestLapse = (deps: Deps, name: string, by: string, reason: string, origin?: MessagePlace) =>
-  list.requestLapse(contextOf(deps), { name, reason, ...(origin && { origin }) }, openGate(deps, by));
+  list.requestLapse(
+    contextOf(deps),
+    { name, reason, ...(origin && { origin }) },
+    createUnprotectedSave(deps, by),
+  );
 
-/** Writes the confirmation of the pending request. */
+/** Confirms the pending request to let a name lapse. */
 export async function confirmLapse(deps: Deps, name: string, by: string, origin?: MessagePlace) {
   const { requestedBy: askedBy = '', reason = '' } = (await deps.store.find(name))?.lapse ?? {};
   const decision = { kind: 'lapse_confirmed' as const, reason, askedBy, ...(origin && { origin }) };
-  const written = await openGate(deps, by)([{ name, decision }]);
+  const written = await createUnprotectedSave(deps, by)([{ name, decision }]);
   return typeof written === 'string' ? written : 'confirmed';
 }
 
@@ -149,8 +158,8 @@ export async function unwatchName({ portfolio, now }: Deps, name: string, by: st
   await portfolio.write(allowed, by, now());
 }
 
-/** The watch list, with ways to arrange rows that no person can write. */
-export function arrangedList(database: Database) {
+/** The store of the watch list, with functions that write rows directly. */
+export function createTestWatchList(database: Database) {
   return {
     ...createWatchListStore(database),
 

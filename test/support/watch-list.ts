@@ -7,8 +7,8 @@ export interface WatchListSize {
 }
 
 /**
- * Fills an empty watch list with its usual state: names that expire through the year, all reminders before today sent
- * for thresholds of 60, 30, 14, 7, 3 and 1 days, and some names that pass a threshold today.
+ * Fills an empty watch list with a typical state. Names expire throughout the year. Earlier reminders are sent,
+ * for thresholds of 60, 30, 14, 7, 3 and 1 days. Some names pass a threshold today.
  */
 export async function fillWatchList(
   client: pg.Client,

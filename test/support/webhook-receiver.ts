@@ -12,7 +12,7 @@ export interface ReceivedWebhook {
   readonly body: ReturnType<typeof webhookBodySchema.parse>;
 }
 
-/** An endpoint of webhooks, over HTTP. */
+/** Starts an HTTP endpoint for webhooks. */
 export async function startReceiver() {
   const received: ReceivedWebhook[] = [];
   let answer: (response: ServerResponse, webhook: ReceivedWebhook) => void = (response) => response.end();
@@ -37,11 +37,11 @@ export async function startReceiver() {
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/hook?key=canary`,
-    /** In order of arrival, including repeated ones. */
+    /** In order of arrival, including repeated webhooks. */
     received,
-    /** Responds with another status than 200 from now on. */
-    answers(another: typeof answer) {
-      answer = another;
+    /** Replaces the response, which is an empty 200 by default. */
+    respondWith(respond: typeof answer) {
+      answer = respond;
     },
     async close() {
       server.closeAllConnections();

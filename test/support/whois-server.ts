@@ -10,7 +10,7 @@ export interface RunningWhois {
   close(): void;
 }
 
-/** A WHOIS server on this machine. @param answer undefined: it never responds */
+/** Starts a WHOIS server on this machine. @param answer can return undefined to never respond */
 export async function startWhois(answer: (query: string) => Answer): Promise<RunningWhois> {
   const queries: string[] = [];
   const server = createServer((socket) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { AcknowledgedSite, KINDS } from '../support/acknowledged.ts';
-import { seeded } from '../support/seeded.ts';
+import { ACTION_KINDS, AcknowledgementCrashSite } from '../support/acknowledged.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { readInteger, readSeed } from './seed.ts';
 
 /*
@@ -14,22 +14,22 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const seed = readSeed();
 
-let site: AcknowledgedSite;
+let site: AcknowledgementCrashSite;
 beforeAll(async () => {
-  site = await AcknowledgedSite.open();
+  site = await AcknowledgementCrashSite.open();
 }, MINUTE_MS);
 afterAll(() => site.close());
 
 test(
   `${ACKNOWLEDGED} deliveries survive kills right after their acknowledgement, SEED=${seed}`,
   async () => {
-    const random = seeded(seed);
+    const random = seededRandom(seed);
     const totals = { acknowledged: 0, late: 0, kills: 0 };
     const lost: string[] = [];
     for (let turn = 0; totals.acknowledged < ACKNOWLEDGED; turn += 1) {
-      const kind = KINDS[turn % KINDS.length] ?? 'approve';
+      const kind = ACTION_KINDS[turn % ACTION_KINDS.length] ?? 'approve';
       const killAfter = 1 + Math.floor(random() * AT_ONCE);
-      const outcome = await site.killed(kind, AT_ONCE, killAfter);
+      const outcome = await site.deliverAndKill(kind, AT_ONCE, killAfter);
       totals.acknowledged += outcome.acknowledged;
       totals.late += outcome.late;
       totals.kills += 1;
@@ -38,7 +38,7 @@ test(
         `${kind}, killed after ${killAfter}: ${JSON.stringify(totals)}, lost ${lost.length}\n`,
       );
     }
-    expect(lost, `SEED=${seed}: acknowledged, but lost`).toEqual([]);
+    expect(lost, `SEED=${seed}: acknowledged deliveries that are lost`).toEqual([]);
   },
   HOUR_MS,
 );

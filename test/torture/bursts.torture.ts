@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Bursts, type Click } from '../support/bursts.ts';
-import { SHORT_LEASES } from '../support/harness.ts';
+import { SHORT_LEASE_BOT } from '../support/harness.ts';
 import { readInteger } from './seed.ts';
 
 /*
@@ -18,20 +18,20 @@ const HOUR_MS = 3_600_000;
 interface Crowd {
   readonly approvers: string;
   readonly people: readonly string[];
-  readonly approvals: number;
+  readonly approvalsRequired: number;
 }
 
 const CROWDS: Readonly<Record<string, Crowd>> = {
-  'one approver': { approvers: 'U0BOB', people: ['U0BOB'], approvals: 1 },
+  'one approver': { approvers: 'U0BOB', people: ['U0BOB'], approvalsRequired: 1 },
   'several approvers': {
     approvers: 'U0BOB,U0ADA,S0APPROVERS',
     people: ['U0BOB', 'U0ADA', 'U0CAROL'],
-    approvals: 1,
+    approvalsRequired: 1,
   },
   'two approvals an order': {
     approvers: 'U0BOB,S0APPROVERS',
     people: ['U0BOB', 'U0CAROL'],
-    approvals: 2,
+    approvalsRequired: 2,
   },
 };
 
@@ -40,29 +40,29 @@ const cases = [1, 3].flatMap((bots) =>
 );
 
 test.each(cases)(
-  'each click has an effect or an answer: $what, $bots bots',
+  'each click changes its order or gets an answer: $what, $bots bots',
   async ({ bots, what, crowd }) => {
-    const { approvers, people, approvals } = crowd;
-    const settings = { APPROVERS: approvers, APPROVALS_REQUIRED: String(approvals) };
+    const { approvers, people, approvalsRequired } = crowd;
+    const settings = { APPROVERS: approvers, APPROVALS_REQUIRED: String(approvalsRequired) };
     const bursts = await Bursts.start({ bots, settings });
     try {
       for (let burst = 1; burst <= Math.ceil(BURSTS / cases.length); burst += 1) {
-        const orders = await bursts.waiting(CLICKS / approvals);
-        if (burst % 2 === 0) limit(bursts);
+        const orders = await bursts.createPendingOrders(CLICKS / approvalsRequired);
+        if (burst % 2 === 0) slowDownSlack(bursts);
         const clicks = orders.flatMap((order, n) =>
-          Array.from({ length: approvals }, (_, vote): Click => {
-            const userId = people[(n + vote) % people.length] ?? '';
+          Array.from({ length: approvalsRequired }, (_, approval): Click => {
+            const userId = people[(n + approval) % people.length] ?? '';
             return { order, userId, hasResponseUrl: n % 3 > 0 };
           }),
         );
-        const { approved, told, silent } = await bursts.click(clicks, ANSWERED_WITHIN_MS);
-        const answers = JSON.stringify([...told]);
+        const { approved, answerCounts, unanswered } = await bursts.click(clicks, ANSWERED_WITHIN_MS);
+        const answers = JSON.stringify([...answerCounts]);
         process.stdout.write(
-          `${what}, ${bots} bots, burst ${burst}: ${clicks.length} clicks, ${approved} approvals, answers ${answers}, unanswered ${silent.length}\n`,
+          `${what}, ${bots} bots, burst ${burst}: ${clicks.length} clicks, ${approved} approvals, answers ${answers}, unanswered ${unanswered.length}\n`,
         );
-        expect(silent, `clicks without an effect or an answer\n${bursts.complaints()}`).toEqual([]);
-        bursts.s.workspace.faults.clear();
-        await bursts.quiet();
+        expect(unanswered, `clicks without a change or an answer\n${bursts.listLoggedErrors()}`).toEqual([]);
+        bursts.environment.workspace.faults.clear();
+        await bursts.waitUntilIdle();
       }
     } finally {
       await bursts.close();
@@ -72,27 +72,27 @@ test.each(cases)(
 );
 
 /** Slack is slow, and sometimes rate limits each method that a click needs. */
-function limit({ s }: Bursts): void {
-  const { faults } = s.workspace;
+function slowDownSlack({ environment }: Bursts): void {
+  const { faults } = environment.workspace;
   const methods = ['users.info', 'usergroups.users.list', 'chat.postEphemeral', 'conversations.open'];
   for (const method of methods) {
-    faults.set({ method, kind: 'ratelimited', retryAfter: 1, times: Math.ceil(CLICKS / 50) });
+    faults.set({ method, kind: 'ratelimited', retryAfterSeconds: 1, times: Math.ceil(CLICKS / 50) });
   }
   faults.set({ method: '*', kind: 'slow', delayMs: 150 });
 }
 
 test(
-  'each click beyond one person’s limit per minute is answered',
+  'each click beyond a person’s limit per minute gets an answer',
   async () => {
-    const bursts = await Bursts.start({ entry: SHORT_LEASES });
+    const bursts = await Bursts.start({ entry: SHORT_LEASE_BOT });
     try {
-      const orders = await bursts.waiting(CLICKS);
-      const { approved, told, silent } = await bursts.click(
+      const orders = await bursts.createPendingOrders(CLICKS);
+      const { approved, answerCounts, unanswered } = await bursts.click(
         orders.map((order) => ({ order, userId: 'U0BOB', hasResponseUrl: true })),
         ANSWERED_WITHIN_MS,
       );
-      process.stdout.write(`limited: ${approved} approvals, answers ${JSON.stringify([...told])}\n`);
-      expect(silent).toEqual([]);
+      process.stdout.write(`limited: ${approved} approvals, answers ${JSON.stringify([...answerCounts])}\n`);
+      expect(unanswered).toEqual([]);
     } finally {
       await bursts.close();
     }

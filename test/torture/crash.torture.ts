@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CRASH_POINTS, CrashSite } from '../support/crash.ts';
-import { seeded } from '../support/seeded.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { readInteger, readSeed } from './seed.ts';
 
 /*
@@ -8,13 +8,13 @@ import { readInteger, readSeed } from './seed.ts';
  */
 
 const KILLS = readInteger('KILLS', 1_000);
-/** Kills before everything is checked and a new database and workspace are used. */
-const KILLS_A_SITE = 25;
-const LANES = 2;
+/** After this many kills, everything is checked and the database and workspace are replaced. */
+const KILLS_PER_SITE = 25;
+const CONCURRENT_SITES = 2;
 const MINUTE_MS = 60_000;
 const seed = readSeed();
 
-describe('an order survives a kill at', () => {
+describe('an order survives a kill at the point', () => {
   let site: CrashSite;
   beforeAll(async () => {
     site = await CrashSite.open();
@@ -22,7 +22,7 @@ describe('an order survives a kill at', () => {
   afterAll(() => site.close());
 
   test.each(CRASH_POINTS.flatMap((point) => [1, 4].map((names) => [point, names] as const)))(
-    '%s, with %i names',
+    '“%s” (names: %i)',
     async (point, names) => {
       await site.crashAndRecover(point, names);
     },
@@ -33,26 +33,28 @@ describe('an order survives a kill at', () => {
 test(
   `orders survive ${KILLS} kills at random times, SEED=${seed}`,
   async () => {
-    const ends = new Map<string, number>();
-    const sites = Array.from({ length: Math.ceil(KILLS / KILLS_A_SITE) }, (_, n) => n);
-    const waiting = sites.values();
-    const lane = async () => {
-      for (const n of waiting) {
-        const kills = Math.min(KILLS_A_SITE, KILLS - n * KILLS_A_SITE);
+    const stateCounts = new Map<string, number>();
+    const sites = Array.from({ length: Math.ceil(KILLS / KILLS_PER_SITE) }, (_, n) => n);
+    const siteQueue = sites.values();
+    const runSites = async () => {
+      for (const n of siteQueue) {
+        const kills = Math.min(KILLS_PER_SITE, KILLS - n * KILLS_PER_SITE);
         const site = await CrashSite.open();
         try {
-          const settled = await site.killed(kills, seeded(seed + n), `SEED=${seed}, site ${n}`);
-          for (const { state } of settled) ends.set(state, (ends.get(state) ?? 0) + 1);
-          const sent = site.requests();
-          const twice = sent.filter(({ ctid }, at) => sent.findIndex((one) => one.ctid === ctid) !== at);
-          expect(twice, `SEED=${seed}: requests that reached the service twice`).toEqual([]);
+          const settled = await site.killRandomly(kills, seededRandom(seed + n), `SEED=${seed}, site ${n}`);
+          for (const { state } of settled) stateCounts.set(state, (stateCounts.get(state) ?? 0) + 1);
+          const sent = site.listRenewalRequests();
+          const repeated = sent.filter(({ ctid }, at) => sent.findIndex((one) => one.ctid === ctid) !== at);
+          expect(repeated, `SEED=${seed}: requests that reached the service twice`).toEqual([]);
         } finally {
           await site.close();
         }
-        process.stdout.write(`site ${n}: ${kills} kills, ${JSON.stringify(Object.fromEntries(ends))}\n`);
+        process.stdout.write(
+          `site ${n}: ${kills} kills, ${JSON.stringify(Object.fromEntries(stateCounts))}\n`,
+        );
       }
     };
-    await Promise.all(Array.from({ length: LANES }, lane));
+    await Promise.all(Array.from({ length: CONCURRENT_SITES }, runSites));
   },
   (KILLS + 10) * MINUTE_MS,
 );

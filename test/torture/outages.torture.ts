@@ -9,17 +9,17 @@ import { describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { TEMPLATE_DATABASE } from '../support/database.ts';
 import { DatabaseProxy } from '../support/database-proxy.ts';
-import { actAndReadReply, buttonsOf, DOMAINS, TestDemo, textOf, until } from '../support/demo.ts';
-import { BEHIND } from '../support/notifier.ts';
+import { buttonsOf, DOMAINS, performAndReadReply, TestDemo, textOf, until } from '../support/demo.ts';
+import { STALE_ORDER_MESSAGES_SQL } from '../support/notifier.ts';
 import { orderOf, requestByCommand, requestsOf } from '../support/orders.ts';
-import { seeded } from '../support/seeded.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { JSON_FAULTS } from '../support/service-faults.ts';
 import { readInteger, readSeed } from './seed.ts';
 
-/* Half a minute without a database, a full disk, and all failures at once, while people work. */
+/* While people work, the database is down for half a minute, the disk is full, or everything fails at once. */
 
 const MINUTE_MS = 60_000;
-const AWAY_MS = 30_000;
+const DATABASE_DOWN_MS = 30_000;
 const ORDERS = readInteger('ORDERS', 60);
 const seed = readSeed();
 
@@ -34,7 +34,7 @@ async function runDemo(
     await t.start();
     await work(t, proxy);
   } finally {
-    proxy.mend();
+    proxy.restore();
     await t.stop();
     proxy.close();
   }
@@ -42,7 +42,7 @@ async function runDemo(
 
 describe('while the database is down for 30 s', () => {
   test.each(['cut', 'hang'] as const)(
-    'each click is answered within 3 s, and works once afterwards: %s',
+    'each click is answered within 3 s, and each order is sent once afterwards (%s)',
     (how) =>
       runDemo(async (t, proxy) => {
         const people = [t.bob, t.carol];
@@ -52,21 +52,21 @@ describe('while the database is down for 30 s', () => {
           orders.push(await requestByCommand(t.workspace, t.alice, `/domain renew ${name}`));
         await t.waitUntilSlackIsCurrent();
         proxy[how]();
-        const endsAt = performance.now() + AWAY_MS;
+        const endsAt = performance.now() + DATABASE_DOWN_MS;
         for (let turn = 0; performance.now() < endsAt; turn += 1) {
           const person = people[turn % people.length];
           const order = orders[turn % orders.length];
           if (person === undefined || order === undefined) throw new Error('there is no person or order');
           const startedAt = performance.now();
-          const told = await actAndReadReply(t.workspace, person, () =>
+          const answer = await performAndReadReply(t.workspace, person, () =>
             person.click(order.card, 'order_approve'),
           );
-          expect(told).toMatch(/database doesn’t respond|takes longer than usual/);
+          expect(answer).toMatch(/database doesn’t respond|takes longer than usual/);
           expect(performance.now() - startedAt, 'ms until the answer').toBeLessThan(3_000);
           await sleep(500);
         }
         for (const order of orders) expect(requestsOf(t.service, order)).toEqual([]);
-        proxy.mend();
+        proxy.restore();
         for (const order of orders) {
           if (buttonsOf(order.card).includes('order_approve')) {
             await people[0]?.click(order.card, 'order_approve');
@@ -119,8 +119,8 @@ test(
         }
         expect(problem).toMatchObject({ code: '53100' });
         // Rows that fit into existing pages work for a while; then people get an error.
-        let told = '';
-        for (let tries = 0; tries < 200 && !/no room left/.test(told); tries += 1) {
+        let answer = '';
+        for (let tries = 0; tries < 200 && !/no room left/.test(answer); tries += 1) {
           const reason = 'x'.repeat(2_000);
           t.service.state.addDomain({ name: `full-${tries}.rest`, context: 4 });
           const before = alice.ephemerals().length;
@@ -131,10 +131,10 @@ test(
             () => alice.ephemerals().length > before || t.workspace.messages(DOMAINS).length > cards,
             20_000,
           );
-          const said = alice.ephemerals()[before];
-          told = said === undefined ? '' : textOf(said);
+          const reply = alice.ephemerals()[before];
+          answer = reply === undefined ? '' : textOf(reply);
         }
-        expect(told).toMatch(/My database is full/);
+        expect(answer).toMatch(/My database is full/);
         expect(requestsOf(t.service, order)).toEqual([]);
         await filler.query('DROP TABLE filler');
         await bob.click(order.card, 'order_approve');
@@ -156,7 +156,7 @@ test(
 );
 
 const SLACK_FAULTS = [
-  { kind: 'ratelimited', retryAfter: 1 },
+  { kind: 'ratelimited', retryAfterSeconds: 1 },
   { kind: 'http_500' },
   { kind: 'error', code: 'internal_error' },
   { kind: 'error', code: 'not_in_channel' },
@@ -176,10 +176,10 @@ test(
   () =>
     runDemo(
       async (t, proxy) => {
-        const random = seeded(seed);
-        const below = (n: number) => Math.floor(random() * n);
+        const random = seededRandom(seed);
+        const randomBelow = (n: number) => Math.floor(random() * n);
         const pick = <T>(all: readonly T[]): T => {
-          const one = all[below(all.length)];
+          const one = all[randomBelow(all.length)];
           if (one === undefined) throw new Error('there is nothing to choose from');
           return one;
         };
@@ -189,7 +189,7 @@ test(
         // If the test fails first, the connection ends with its database.
         database.on('error', () => undefined);
         await database.connect();
-        const rows = async () => {
+        const loadOrders = async () => {
           const found = await database.query(`
             SELECT o.id, o.state, o.names[1] AS name, ARRAY(
               SELECT m.ts FROM notifications m WHERE m.subject_kind = 'order' AND m.subject_id = o.id
@@ -197,103 +197,110 @@ test(
             FROM orders o`);
           return z.array(orderRow).parse(found.rows);
         };
-        const move = (ms: number) => t.demo.moveTime(ms).catch(() => undefined);
-        const clickAll = async () => {
-          const waiting = new Set(
-            (await rows()).filter(({ state }) => state === 'PENDING').map(({ id }) => id),
+        const moveTime = (ms: number) => t.demo.moveTime(ms).catch(() => undefined);
+        const decidePendingOrders = async () => {
+          const pendingIds = new Set(
+            (await loadOrders()).filter(({ state }) => state === 'PENDING').map(({ id }) => id),
           );
           const cards = ['C0DOMAINS', 'C0GENERAL', 'D0ALICE'].flatMap((channel) =>
             t.workspace.messages(channel),
           );
           for (const card of cards) {
             const id = orderOf(card)?.id;
-            if (id === undefined || !waiting.has(id) || !buttonsOf(card).includes('order_approve')) continue;
+            if (id === undefined || !pendingIds.has(id) || !buttonsOf(card).includes('order_approve'))
+              continue;
             // If the bot couldn't post in the channel, only Alice has the card.
             if (card.channel === 'D0ALICE') await alice.click(card, 'order_cancel');
             else await pick(approvers).click(card, 'order_approve');
           }
         };
-        const causeFailure: readonly (() => unknown)[] = [
+        const failures: readonly (() => unknown)[] = [
           () =>
             t.service.faults.set({
               kind: pick(JSON_FAULTS),
-              times: 1 + below(3),
+              times: 1 + randomBelow(3),
               match: { task: 'domain.renew' },
             }),
           () =>
             t.workspace.faults.set({
               method: pick(SLACK_METHODS),
-              times: 1 + below(2),
+              times: 1 + randomBelow(2),
               ...pick(SLACK_FAULTS),
             }),
           async () => {
-            if (below(2) === 0) proxy.cut();
+            if (randomBelow(2) === 0) proxy.cut();
             else proxy.hang();
-            await sleep(50 + below(1_500));
-            proxy.mend();
+            await sleep(50 + randomBelow(1_500));
+            proxy.restore();
           },
-          () => move((below(3) === 0 ? -1 : 1) * below(2 * 60) * MINUTE_MS),
-          () => clickAll(),
+          () => moveTime((randomBelow(3) === 0 ? -1 : 1) * randomBelow(2 * 60) * MINUTE_MS),
+          () => decidePendingOrders(),
         ];
-        await move(24 * 60 * MINUTE_MS);
+        await moveTime(24 * 60 * MINUTE_MS);
         for (let n = 0; n < ORDERS; n += 1) {
           const name = `chaos-${n}.rest`;
           t.service.state.addDomain({ name, context: 4 });
-          if (below(3) > 0) void Promise.resolve(pick(causeFailure)()).catch(() => undefined);
-          const acked = await alice.command(below(2) === 0 ? DOMAINS : 'C0GENERAL', `/domain renew ${name}`);
-          expect(acked.acked, `SEED=${seed}: the command for ${name} is acknowledged`).toBe(true);
-          await sleep(below(150));
-          if (below(4) === 0) await clickAll();
+          if (randomBelow(3) > 0) void Promise.resolve(pick(failures)()).catch(() => undefined);
+          const command = await alice.command(
+            randomBelow(2) === 0 ? DOMAINS : 'C0GENERAL',
+            `/domain renew ${name}`,
+          );
+          expect(command.acked, `SEED=${seed}: the command for ${name} is acknowledged`).toBe(true);
+          await sleep(randomBelow(150));
+          if (randomBelow(4) === 0) await decidePendingOrders();
         }
         t.service.faults.clear();
         t.workspace.faults.clear();
-        proxy.mend();
-        const isOver = ({ state }: { readonly state: string }) =>
+        proxy.restore();
+        const hasEnded = ({ state }: { readonly state: string }) =>
           !['PENDING', 'APPROVED', 'EXECUTING'].includes(state);
         await until(
           `SEED=${seed}: every order has ended`,
           async () => {
-            await move(20 * MINUTE_MS);
-            await clickAll();
+            await moveTime(20 * MINUTE_MS);
+            await decidePendingOrders();
             await sleep(300);
-            return (await rows()).every(isOver);
+            return (await loadOrders()).every(hasEnded);
           },
           3 * MINUTE_MS,
         );
         await until(
           `SEED=${seed}: every message about an order is up to date`,
           async () => {
-            const { rows: behind } = await database.query(BEHIND);
-            if (behind.length > 0) await move(11 * MINUTE_MS);
+            const { rows: staleMessages } = await database.query(STALE_ORDER_MESSAGES_SQL);
+            if (staleMessages.length > 0) await moveTime(11 * MINUTE_MS);
             await sleep(500);
-            return behind.length === 0;
+            return staleMessages.length === 0;
           },
           MINUTE_MS,
         );
 
-        const ends = new Map<string, number>();
-        for (const { id, state, name, cards } of await rows()) {
+        const stateCounts = new Map<string, number>();
+        for (const { id, state, name, cards } of await loadOrders()) {
           const label = `SEED=${seed}: order ${id} for ${name}, ${state}`;
-          ends.set(state, (ends.get(state) ?? 0) + 1);
+          stateCounts.set(state, (stateCounts.get(state) ?? 0) + 1);
           const sent = t.service.requestsFor({ ctid: id });
           const charges = t.service.state.charges.filter(({ ctid }) => ctid === id).length;
           const accepted = sent.filter(({ status }) => status !== 429);
           expect(accepted.length, `${label}: requests`).toBeLessThanOrEqual(1);
           expect(charges, `${label}: charges`).toBeLessThanOrEqual(1);
-          if (state === 'SUCCEEDED') expect(charges, `${label}: reported as done`).toBe(1);
-          if (state === 'FAILED') expect(charges, `${label}: reported as failed`).toBe(0);
-          const seen = ['C0DOMAINS', 'C0GENERAL', 'D0ALICE']
+          if (state === 'SUCCEEDED') expect(charges, `${label}: charges`).toBe(1);
+          if (state === 'FAILED') expect(charges, `${label}: charges`).toBe(0);
+          const messages = ['C0DOMAINS', 'C0GENERAL', 'D0ALICE']
             .flatMap((channel) => t.workspace.messages(channel))
             .filter((message) => orderOf(message)?.id === id);
           expect(cards.length, `${label}: cards that the bot knows`).toBeGreaterThan(0);
-          const known = seen.filter(({ ts }) => cards.includes(ts));
-          const right = known.filter((card) => orderOf(card)?.state === state);
-          const told = seen.filter(({ ts }) => !cards.includes(ts)).map((reply) => orderOf(reply)?.state);
+          const knownCards = messages.filter(({ ts }) => cards.includes(ts));
+          const currentCards = knownCards.filter((card) => orderOf(card)?.state === state);
+          const threadStates = messages
+            .filter(({ ts }) => !cards.includes(ts))
+            .map((reply) => orderOf(reply)?.state);
           // If Slack refused to update a card, its thread has the state.
-          if (right.length < known.length) expect(told, `${label}: its thread`).toContain(state);
+          if (currentCards.length < knownCards.length)
+            expect(threadStates, `${label}: states in its thread`).toContain(state);
         }
-        process.stdout.write(`SEED=${seed}: ${JSON.stringify(Object.fromEntries(ends))}\n`);
-        expect([...ends.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(ORDERS / 3);
+        process.stdout.write(`SEED=${seed}: ${JSON.stringify(Object.fromEntries(stateCounts))}\n`);
+        expect([...stateCounts.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(ORDERS / 3);
         await database.end();
       },
       { SERVICE_TIMEOUT: '1s', APPROVAL_TTL: '90d', APPROVAL_REMIND_AFTER: '80d' },

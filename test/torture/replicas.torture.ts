@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Replicas } from '../support/replicas.ts';
-import { seeded } from '../support/seeded.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { readInteger, readSeed } from './seed.ts';
 
 /*
- * Three bots on one database, ORDERS orders, and CLICKS concurrent clicks on each. With and without bots that
- * are killed during requests and clicks, during execution and during notification.
+ * Three bots on one database get ORDERS orders, and CLICKS concurrent clicks on each. In half of the tests, bots
+ * are killed during requests, clicks, execution and notification.
  */
 
 const ORDERS = readInteger('ORDERS', 500);
 const CLICKS = readInteger('CLICKS', 20);
-/** Concurrent people and names. */
-const LANES = 10;
+/** How many names are worked on at once. */
+const CONCURRENCY = 10;
 const MINUTE_MS = 60_000;
-const PATIENCE_WITH_KILLS_MS = 5 * MINUTE_MS;
+const SETTLE_TIMEOUT_WITH_KILLS_MS = 5 * MINUTE_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const seed = readSeed();
 
@@ -30,51 +30,51 @@ describe.each([
   afterAll(() => replicas.close());
 
   test(
-    `send ${ORDERS} orders with ${CLICKS} clicks each once, SEED=${seed}`,
+    `send each of ${ORDERS} orders once despite ${CLICKS} clicks on each, SEED=${seed}`,
     async () => {
       const { site } = replicas;
-      const ends = new Map<string, number>();
+      const stateCounts = new Map<string, number>();
       let kills = 0;
       if (areKilled) {
-        const names = Array.from({ length: ORDERS }, (_, n) => site.names(`torture-${n}`));
-        const patience = { clicks: CLICKS, withinMs: PATIENCE_WITH_KILLS_MS };
-        kills = await replicas.killBotsDuring(seeded(seed), () =>
-          runInLanes(names, LANES, (name) => site.waitUntilSettled(name, `SEED=${seed}`, patience)),
+        const names = Array.from({ length: ORDERS }, (_, n) => site.addNames(`torture-${n}`));
+        const options = { clicks: CLICKS, withinMs: SETTLE_TIMEOUT_WITH_KILLS_MS };
+        kills = await replicas.killBotsDuring(seededRandom(seed), () =>
+          runConcurrently(names, CONCURRENCY, (name) => site.waitUntilSettled(name, `SEED=${seed}`, options)),
         );
         for (const name of names) {
           const { state } = await site.waitUntilSettled(name, `SEED=${seed}`);
-          ends.set(state, (ends.get(state) ?? 0) + 1);
+          stateCounts.set(state, (stateCounts.get(state) ?? 0) + 1);
         }
-        const ctids = site.requests().map(({ ctid }) => ctid);
+        const ctids = site.listRenewalRequests().map(({ ctid }) => ctid);
         expect(new Set(ctids).size, `SEED=${seed}: distinct requests`).toBe(ctids.length);
       } else {
         const names = await replicas.requestRenewals(ORDERS, 'torture');
-        await runInLanes(names, LANES, (name) => replicas.press(name, CLICKS));
+        await runConcurrently(names, CONCURRENCY, (name) => replicas.clickApprove(name, CLICKS));
         for (const name of names) {
           const { state } = await site.waitUntilSettled(name, `SEED=${seed}`);
-          ends.set(state, (ends.get(state) ?? 0) + 1);
+          stateCounts.set(state, (stateCounts.get(state) ?? 0) + 1);
         }
-        expect(Object.fromEntries(ends), `SEED=${seed}`).toEqual({ SUCCEEDED: ORDERS });
-        expect(site.requests(), `SEED=${seed}: requests`).toHaveLength(ORDERS);
-        expect([...site.strays], `SEED=${seed}: cards that no bot keeps up to date`).toEqual([]);
+        expect(Object.fromEntries(stateCounts), `SEED=${seed}`).toEqual({ SUCCEEDED: ORDERS });
+        expect(site.listRenewalRequests(), `SEED=${seed}: requests`).toHaveLength(ORDERS);
+        expect([...site.strayCards], `SEED=${seed}: cards that no bot keeps up to date`).toEqual([]);
       }
       process.stdout.write(
-        `${mode}, ${ORDERS} orders, ${kills} kills, ${replicas.askedAgain} requested again, ${site.strays.size} stray cards: ${JSON.stringify(Object.fromEntries(ends))}\n`,
+        `${mode}, ${ORDERS} orders, ${kills} kills, ${replicas.repeatedRequestCount} requested again, ${site.strayCards.size} stray cards: ${JSON.stringify(Object.fromEntries(stateCounts))}\n`,
       );
     },
     HOUR_MS,
   );
 });
 
-/** Runs work for each with a fixed concurrency. */
-async function runInLanes<T>(
+/** Runs work for each item, with a fixed concurrency. */
+async function runConcurrently<T>(
   all: readonly T[],
-  lanes: number,
+  concurrency: number,
   work: (each: T) => Promise<unknown>,
 ): Promise<void> {
-  const waiting = all.values();
-  const lane = async () => {
-    for (const each of waiting) await work(each);
+  const queue = all.values();
+  const runInTurn = async () => {
+    for (const each of queue) await work(each);
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: concurrency }, runInTurn));
 }

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 
 /** A non-negative integer from the environment. */
-export function readInteger(variable: string, otherwise: number): number {
+export function readInteger(variable: string, fallback: number): number {
   const text = process.env[variable];
-  if (text === undefined) return otherwise;
+  if (text === undefined) return fallback;
   const value = Number(text);
   if (!Number.isInteger(value) || value < 0) throw new Error(`${variable} is not a whole number: ${text}`);
   return value;

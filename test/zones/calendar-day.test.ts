@@ -7,7 +7,7 @@ import {
 } from '../../src/zones/calendar-day.ts';
 import fc, { runs } from '../support/properties.ts';
 
-/** These include fractional offsets, half-hour daylight saving, changes at midnight, and a skipped day. */
+/** Includes fractional offsets, half-hour daylight saving, changes at midnight, and a skipped day. */
 const ZONES = [
   'UTC',
   'Europe/Berlin',
@@ -24,7 +24,7 @@ const ZONES = [
 ];
 const HALF_HOUR_MS = 1_800_000;
 
-const formats = new Map(
+const intlFormats = new Map(
   ZONES.map((timeZone) => [timeZone, new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' })]),
 );
 
@@ -33,7 +33,7 @@ test.each(ZONES)('the day in %s matches Intl through every clock change', (timeZ
   for (const year of [2011, 2027]) {
     for (let at = Date.UTC(year, 0, 1); at < Date.UTC(year + 1, 0, 1); at += HALF_HOUR_MS) {
       for (const moment of [new Date(at - 1), new Date(at)]) {
-        const expected = formats.get(timeZone)?.format(moment);
+        const expected = intlFormats.get(timeZone)?.format(moment);
         if (formatCalendarDay(moment, timeZone) !== expected)
           wrong.push(`${moment.toISOString()} is ${expected}`);
       }
@@ -47,7 +47,7 @@ test('the day of any time matches Intl', () => {
     fc.property(
       fc.date({ min: new Date('1970-01-02'), max: new Date('2199-12-31'), noInvalidDate: true }),
       fc.constantFrom(...ZONES),
-      (moment, timeZone) => formatCalendarDay(moment, timeZone) === formats.get(timeZone)?.format(moment),
+      (moment, timeZone) => formatCalendarDay(moment, timeZone) === intlFormats.get(timeZone)?.format(moment),
     ),
     { numRuns: runs(2_000) },
   );

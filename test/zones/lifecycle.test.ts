@@ -12,11 +12,11 @@ function getPhase(now: string, deletedAt?: Date) {
 }
 
 test.each([
-  ['rest', restZone, 'redemption', 'redemption'],
-  ['rest', restZone, 'pending_delete', 'pending_delete'],
-  ['a zone without periods', generalZone, 'redemption', 'deleted'],
-  ['a zone without periods', generalZone, 'pending_delete', 'pending_delete'],
-] as const)('in %s the registry’s phase overrides the dates', (_zone, zone, deletionPhase, phase) => {
+  ['.rest, redemption', restZone, 'redemption', 'redemption'],
+  ['.rest, pending delete', restZone, 'pending_delete', 'pending_delete'],
+  ['a zone without periods, redemption', generalZone, 'redemption', 'deleted'],
+  ['a zone without periods, pending delete', generalZone, 'pending_delete', 'pending_delete'],
+] as const)('the registry’s phase overrides the dates: %s', (_case, zone, deletionPhase, phase) => {
   // By dates alone, a .rest name is restorable a day after its deletion, and released after two months.
   for (const days of [1, 60]) {
     const now = new Date('2026-02-20T00:00:00Z');
@@ -42,18 +42,18 @@ describe('an unrenewed .rest name', () => {
   });
 
   test('has a last safe day for each stage and a deadline for the restore', () => {
-    const life = computeLifecycle(restZone, { expiresAt }, new Date('2026-03-02T00:00:00Z'));
-    expect(life.stages.map(({ phase, lastSafeDay }) => [phase, lastSafeDay])).toEqual([
+    const lifecycle = computeLifecycle(restZone, { expiresAt }, new Date('2026-03-02T00:00:00Z'));
+    expect(lifecycle.stages.map(({ phase, lastSafeDay }) => [phase, lastSafeDay])).toEqual([
       ['registered', '2026-02-28'],
       ['auto_renew_grace', '2026-04-14'],
       ['redemption', '2026-05-14'],
       ['pending_delete', '2026-05-19'],
       ['released', undefined],
     ]);
-    expect(life.stages.find(({ phase }) => phase === 'redemption')?.until).toEqual(
+    expect(lifecycle.stages.find(({ phase }) => phase === 'redemption')?.until).toEqual(
       new Date('2026-05-15T10:00:00Z'),
     );
-    expect(life.isDeletionKnown).toBe(false);
+    expect(lifecycle.isDeletionKnown).toBe(false);
   });
 });
 
@@ -62,9 +62,9 @@ describe('a known deletion', () => {
     const deletedAt = new Date('2026-03-10T00:00:00Z');
     expect(getPhase('2026-03-09T00:00:00Z', deletedAt)).toBe('auto_renew_grace');
     expect(getPhase('2026-03-10T00:00:00Z', deletedAt)).toBe('redemption');
-    const life = computeLifecycle(restZone, { expiresAt, deletedAt }, deletedAt);
-    expect(life.current.until).toEqual(new Date('2026-04-09T00:00:00Z'));
-    expect(life.isDeletionKnown).toBe(true);
+    const lifecycle = computeLifecycle(restZone, { expiresAt, deletedAt }, deletedAt);
+    expect(lifecycle.current.until).toEqual(new Date('2026-04-09T00:00:00Z'));
+    expect(lifecycle.isDeletionKnown).toBe(true);
   });
 
   test('before expiry leaves no grace period', () => {
@@ -78,29 +78,32 @@ describe('a known deletion', () => {
 
 test('the last safe day is a calendar day in people’s time zone', () => {
   const dates = { expiresAt: new Date('2026-03-01T02:00:00Z') };
-  const dayIn = (zone: string) =>
+  const getLastSafeDay = (zone: string) =>
     computeLifecycle(restZone, dates, dates.expiresAt, zone).stages[0]?.lastSafeDay;
-  expect(dayIn('UTC')).toBe('2026-02-28');
-  expect(dayIn('America/New_York')).toBe('2026-02-27');
-  expect(dayIn('Pacific/Kiritimati')).toBe('2026-02-28');
+  expect(getLastSafeDay('UTC')).toBe('2026-02-28');
+  expect(getLastSafeDay('America/New_York')).toBe('2026-02-27');
+  expect(getLastSafeDay('Pacific/Kiritimati')).toBe('2026-02-28');
 });
 
 test('a name in a zone without documented periods is either registered or expired', () => {
-  const at = (now: string) => computeLifecycle(generalZone, { expiresAt }, new Date(now));
-  expect(at('2026-03-01T09:59:59Z').current.phase).toBe('registered');
-  expect(at('2026-03-01T10:00:00Z').current.phase).toBe('expired');
-  expect(at('2036-01-01T00:00:00Z').current.phase).toBe('expired');
-  expect(at('2026-03-01T10:00:00Z').stages.map(({ phase }) => phase)).toEqual(['registered', 'expired']);
+  const computeAt = (now: string) => computeLifecycle(generalZone, { expiresAt }, new Date(now));
+  expect(computeAt('2026-03-01T09:59:59Z').current.phase).toBe('registered');
+  expect(computeAt('2026-03-01T10:00:00Z').current.phase).toBe('expired');
+  expect(computeAt('2036-01-01T00:00:00Z').current.phase).toBe('expired');
+  expect(computeAt('2026-03-01T10:00:00Z').stages.map(({ phase }) => phase)).toEqual([
+    'registered',
+    'expired',
+  ]);
 });
 
 test('a deleted name in a zone without documented periods stays deleted', () => {
-  const phase = (deletedAt: string, now: string) =>
+  const getPhaseOfDeleted = (deletedAt: string, now: string) =>
     computeLifecycle(generalZone, { expiresAt, deletedAt: new Date(deletedAt) }, new Date(now)).current.phase;
-  expect(phase('2026-02-01T00:00:00Z', '2026-01-31T00:00:00Z')).toBe('registered');
-  expect(phase('2026-02-01T00:00:00Z', '2026-02-01T00:00:00Z')).toBe('deleted');
-  expect(phase('2026-02-01T00:00:00Z', '2036-01-01T00:00:00Z')).toBe('deleted');
-  expect(phase('2026-03-10T00:00:00Z', '2026-03-09T00:00:00Z')).toBe('expired');
-  expect(phase('2026-03-10T00:00:00Z', '2026-03-10T00:00:00Z')).toBe('deleted');
+  expect(getPhaseOfDeleted('2026-02-01T00:00:00Z', '2026-01-31T00:00:00Z')).toBe('registered');
+  expect(getPhaseOfDeleted('2026-02-01T00:00:00Z', '2026-02-01T00:00:00Z')).toBe('deleted');
+  expect(getPhaseOfDeleted('2026-02-01T00:00:00Z', '2036-01-01T00:00:00Z')).toBe('deleted');
+  expect(getPhaseOfDeleted('2026-03-10T00:00:00Z', '2026-03-09T00:00:00Z')).toBe('expired');
+  expect(getPhaseOfDeleted('2026-03-10T00:00:00Z', '2026-03-10T00:00:00Z')).toBe('deleted');
 });
 
 test('an unknown time zone is refused', () => {

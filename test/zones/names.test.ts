@@ -4,7 +4,7 @@ import { formatZoneIssue } from '../../src/slack/names/zone-issue.view.ts';
 import { formatDomainName, parseDomainName } from '../../src/zones/names.ts';
 import fc, { runs } from '../support/properties.ts';
 
-function parseName(text: string): string {
+function parseToAscii(text: string): string {
   const parsed = parseDomainName(text);
   if (!parsed.ok) throw new Error(`${JSON.stringify(text)} is refused: ${parsed.issue.code}`);
   return parsed.value.ascii;
@@ -34,7 +34,7 @@ describe('parsing a domain name', () => {
     ['XN--MNCHEN-3YA.rest', 'xn--mnchen-3ya.rest'],
     ['日本語。jp', 'xn--wgv71a119e.jp'],
     ['shop.example.co.uk', 'shop.example.co.uk'],
-    // Invisible characters: zero-width, word joiner, byte order mark, soft hyphen, direction marks, hard blanks.
+    // Invisible: zero-width, word joiner, byte order mark, soft hyphen, direction marks, no-break spaces.
     ['ca\u200bfe.rest', 'cafe.rest'],
     ['\ufeffcafe.rest\u2060', 'cafe.rest'],
     ['ca\u00adfe.rest\u200f', 'cafe.rest'],
@@ -43,7 +43,7 @@ describe('parsing a domain name', () => {
     ['<http://cafe.rest|ca\u200bfe.rest>', 'cafe.rest'],
     // A joiner between Persian letters is part of the name.
     ['نامه\u200cای.com', 'xn--mgba3gch31f060k.com'],
-    // Zones without a profile have only the rules of DNS.
+    // In zones without a profile, only the rules of DNS apply.
     ['☕.com', 'xn--53h.com'],
     ['☕\ufe0f.com', 'xn--53h.com'],
     ['xn--53h.com', 'xn--53h.com'],
@@ -54,7 +54,7 @@ describe('parsing a domain name', () => {
     ['a.rest', 'a.rest'],
     ['1a-2.rest', '1a-2.rest'],
   ])('normalizes %j to %s', (text, ascii) => {
-    expect(parseName(text)).toBe(ascii);
+    expect(parseToAscii(text)).toBe(ascii);
   });
 
   test.each([
@@ -85,19 +85,19 @@ describe('parsing a domain name', () => {
     ['xn--ls8h.rest', 'isn’t a letter or digit'],
     ['cafe.rest\u202e', 'invisible character'],
     ['ca\u0000fe.rest', 'invisible character'],
-  ])('refuses %j: %s', (text, words) => {
-    expect(formatIssue(text)).toContain(words);
+  ])('refuses %j: %s', (text, expectedText) => {
+    expect(formatIssue(text)).toContain(expectedText);
   });
 
   test('refuses a second xn-- form of the same letters', () => {
-    expect(parseName('嵶嵲.rest')).toBe('xn--3oth.rest');
+    expect(parseToAscii('嵶嵲.rest')).toBe('xn--3oth.rest');
     expect(formatIssue('xn---3oth.rest')).toContain('isn’t a valid xn-- form');
   });
 
   test('quotes long text truncated and without invisible characters', () => {
-    const problem = formatIssue(`<script>\u200b\u202e${'x'.repeat(5000)}`);
-    expect(problem.length).toBeLessThan(200);
-    expect(problem).not.toMatch(/[\u200b\u202e]/);
+    const issueText = formatIssue(`<script>\u200b\u202e${'x'.repeat(5000)}`);
+    expect(issueText.length).toBeLessThan(200);
+    expect(issueText).not.toMatch(/[\u200b\u202e]/);
   });
 
   test('returns the last label as the zone', () => {
@@ -111,9 +111,9 @@ describe('parsing a domain name', () => {
   test('returns only names that are valid by RFC 1123 and parse to themselves', () => {
     const label = fc.string({ unit: fc.constantFrom(...'abzAZ09-éüßñλя日ا·_ .@/%<>|\u200b😀') });
     const text = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));
-    const anything = fc.oneof(text, fc.webUrl(), fc.domain(), fc.string({ unit: 'grapheme' }), fc.ipV6());
+    const anyInput = fc.oneof(text, fc.webUrl(), fc.domain(), fc.string({ unit: 'grapheme' }), fc.ipV6());
     fc.assert(
-      fc.property(anything, (input) => {
+      fc.property(anyInput, (input) => {
         const parsed = parseDomainName(input);
         if (!parsed.ok) {
           expect(formatZoneIssue(parsed.issue)).toMatch(/[.]$/);
@@ -122,8 +122,8 @@ describe('parsing a domain name', () => {
         const { ascii, unicode } = parsed.value;
         expect(ascii.length).toBeLessThanOrEqual(253);
         for (const part of ascii.split('.')) expect(part).toMatch(/^(?!-)[a-z0-9-]{1,63}(?<!-)$/);
-        expect(parseName(ascii)).toBe(ascii);
-        expect(parseName(unicode)).toBe(ascii);
+        expect(parseToAscii(ascii)).toBe(ascii);
+        expect(parseToAscii(unicode)).toBe(ascii);
         if (unicode !== ascii) expect(domainToASCII(unicode)).toBe(ascii);
       }),
       { numRuns: runs(1000) },

@@ -9,7 +9,7 @@ import {
   checkPeriod,
   checkRegistrable,
   findZoneProfile,
-  isGenericZone,
+  isInGenericZone,
   listDocumentedZones,
 } from '../../src/zones/rules.ts';
 import fc from '../support/properties.ts';
@@ -55,8 +55,8 @@ describe('names in .rest', () => {
     ['a·b.rest', 'letters that .rest doesn’t allow'],
     ['www.cafe.rest', 'www.cafe.rest is a subdomain of cafe.rest'],
     ['ab--cd.rest', 'hyphens in positions 3 and 4'],
-  ])('%s can’t be registered: %s', (text, words) => {
-    expect(checkName(parseName(text)).map(formatZoneIssue).join(' ')).toContain(words);
+  ])('%s can’t be registered: %s', (text, expectedText) => {
+    expect(checkName(parseName(text)).map(formatZoneIssue).join(' ')).toContain(expectedText);
   });
 
   test('the only accepted letters are those of ISO 8859-1', () => {
@@ -78,7 +78,7 @@ describe('names in .rest', () => {
   });
 });
 
-describe('a name to register, watch or renew', () => {
+describe('for registering, watching or renewing,', () => {
   test.each([
     ['www.example.com', 'example.com'],
     ['a.b.example.co.uk', 'example.co.uk'],
@@ -152,19 +152,22 @@ describe('nameservers', () => {
 });
 
 test.each([
-  [restZone, [1, 2, 10], [0, -1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
-  [generalZone, [1, 10, 11, 99], [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
-])('periods must be integers from 1 to the documented maximum', (zone, right, wrong) => {
-  for (const period of right) expect(checkPeriod(zone, period), String(period)).toEqual([]);
-  for (const period of wrong) expect(checkPeriod(zone, period), String(period)).toHaveLength(1);
-});
+  ['.rest', restZone, [1, 2, 10], [0, -1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
+  ['other zones', generalZone, [1, 10, 11, 99], [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
+])(
+  'periods in %s must be integers from 1 to any documented maximum',
+  (_name, zone, validPeriods, invalidPeriods) => {
+    for (const period of validPeriods) expect(checkPeriod(zone, period), String(period)).toEqual([]);
+    for (const period of invalidPeriods) expect(checkPeriod(zone, period), String(period)).toHaveLength(1);
+  },
+);
 
 test('.rest has 18 distinct error codes', () => {
   expect(restZone.errorCodes).toHaveLength(18);
   expect(new Set(restZone.errorCodes).size).toBe(18);
 });
 
-test('any list of nameservers gets complete sentences', () => {
+test('messages about nameservers are complete sentences', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.domain(), fc.string()), { maxLength: 20 }), (list) => {
       for (const issue of checkNameServers(restZone, list))
@@ -182,6 +185,6 @@ test.each([
   ['agency.gov', false],
   ['cafe.xn--p1ai', false],
   ['cafe.unheard-of', false],
-])('%s is in a generic zone: %s', (parseName, isGeneric) => {
-  expect(isGenericZone(parseName)).toBe(isGeneric);
+])('%s is in a generic zone: %s', (name, isGeneric) => {
+  expect(isInGenericZone(name)).toBe(isGeneric);
 });

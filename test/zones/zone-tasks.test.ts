@@ -8,44 +8,43 @@ import type { ZoneProfile } from '../../src/zones/zone.ts';
 import { checkTask, findCharge, listTaskNotes, type ZoneTask } from '../../src/zones/zone-tasks.ts';
 
 /** The zone tasks by the names of their order tasks. */
-const TASKS: Readonly<Record<string, ZoneTask>> = Object.fromEntries(
+const ZONE_TASKS: Readonly<Record<string, ZoneTask>> = Object.fromEntries(
   Object.values(ORDER_TASKS).flatMap(({ name, zoneTask }) =>
     zoneTask === undefined ? [] : [[name, zoneTask]],
   ),
 );
 
 function getTask(name: string): ZoneTask {
-  const task = TASKS[name];
+  const task = ZONE_TASKS[name];
   if (task === undefined) throw new Error(`not a domain task: ${name}`);
   return task;
 }
 
-/** Maps each task's name to a computed value. */
 function mapTasks<T>(compute: (task: ZoneTask) => T): Readonly<Record<string, T>> {
-  return Object.fromEntries(Object.entries(TASKS).map(([name, task]) => [name, compute(task)]));
+  return Object.fromEntries(Object.entries(ZONE_TASKS).map(([name, task]) => [name, compute(task)]));
 }
 
 const formatNotes = (zone: ZoneProfile) => (task: ZoneTask) =>
   listTaskNotes(zone, task).map(formatTaskNote).join(' ');
 
 test('the four chargeable tasks cost money in every zone, even if its profile says otherwise', () => {
-  const freeCreation: ZoneProfile = {
+  const zoneWithFreeCreation: ZoneProfile = {
     ...restZone,
     tasks: { create: { isAvailable: true, isChargeable: false, processing: 'automated' } },
   };
-  for (const zone of [restZone, generalZone, freeCreation]) {
+  for (const zone of [restZone, generalZone, zoneWithFreeCreation]) {
     expect(
-      Object.keys(TASKS).filter((name) => ['yes', 'assumed'].includes(findCharge(zone, getTask(name)))),
+      Object.keys(ZONE_TASKS).filter((name) => ['yes', 'assumed'].includes(findCharge(zone, getTask(name)))),
     ).toEqual(['create', 'transfer', 'renew', 'restore']);
   }
 });
 
 test('a task that the profile declares chargeable costs money', () => {
-  const paidDeletion: ZoneProfile = {
+  const zoneWithPaidDeletion: ZoneProfile = {
     ...restZone,
     tasks: { ...restZone.tasks, delete: { isAvailable: true, isChargeable: true, processing: 'automated' } },
   };
-  expect(findCharge(paidDeletion, getTask('delete'))).toBe('yes');
+  expect(findCharge(zoneWithPaidDeletion, getTask('delete'))).toBe('yes');
 });
 
 test('the charge of a task is “not stated” if it isn’t documented', () => {
@@ -66,15 +65,15 @@ test('the charge of a task is “not stated” if it isn’t documented', () => 
 });
 
 test('a task that the profile excludes is refused, and a zone without a task list allows all', () => {
-  const noRestore: ZoneProfile = {
+  const zoneWithoutRestore: ZoneProfile = {
     ...restZone,
     tasks: { ...restZone.tasks, restore: { isAvailable: false, isChargeable: true, processing: 'manual' } },
   };
-  expect(checkTask(noRestore, getTask('restore')).map(formatZoneIssue)).toEqual([
+  expect(checkTask(zoneWithoutRestore, getTask('restore')).map(formatZoneIssue)).toEqual([
     'Restoring deleted names isn’t possible in .rest. Ask the domain service for another way.',
   ]);
   expect(checkTask({ ...restZone, tasks: {} }, getTask('renew'))).toHaveLength(1);
-  for (const task of Object.values(TASKS)) {
+  for (const task of Object.values(ZONE_TASKS)) {
     expect(checkTask(restZone, task)).toEqual([]);
     expect(checkTask(generalZone, task)).toEqual([]);
   }
@@ -96,7 +95,7 @@ test('approvers get notes about each task in .rest', () => {
 });
 
 test('approvers get a note about an undocumented zone', () => {
-  for (const task of Object.values(TASKS)) {
+  for (const task of Object.values(ZONE_TASKS)) {
     const notes = formatNotes(generalZone)(task);
     expect(notes).toContain('I don’t know this zone’s rules');
     expect(notes).not.toMatch(/undefined|\d/);

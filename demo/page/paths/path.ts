@@ -1,5 +1,5 @@
-import { firstChannel } from '@domain-steward/slack-workspace/page/conversation';
-import type { Target } from '@domain-steward/slack-workspace/page/host';
+import { getFirstChannelId } from '@domain-steward/slack-workspace/page/conversation';
+import type { HighlightTarget } from '@domain-steward/slack-workspace/page/host';
 import { type JsonObject, objectsOf, textOf } from '@domain-steward/slack-workspace/page/json';
 import type { Place } from '@domain-steward/slack-workspace/page/place';
 import type { Message, Snapshot } from '@domain-steward/slack-workspace/protocol';
@@ -23,7 +23,7 @@ export type PanelName = 'requests' | 'webhooks';
 
 /** The element to use next: in the workspace, the demo's clock, or one of its panels. */
 export type NextTarget =
-  | Target
+  | HighlightTarget
   | { readonly kind: 'time' }
   | { readonly kind: 'panel'; readonly panel: PanelName };
 
@@ -91,7 +91,7 @@ export function targetComposer(situation: Situation, person: string, text: strin
   return targetForPerson(
     situation,
     person,
-    targetInChannel(place, firstChannel(snapshot), { kind: 'composer', text }),
+    targetInChannel(place, getFirstChannelId(snapshot), { kind: 'composer', text }),
   );
 }
 

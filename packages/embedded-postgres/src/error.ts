@@ -21,19 +21,14 @@ export class EmbeddedPostgresError extends Error {
 }
 
 /** @param holder the process that uses the folder, as in "process 4711" */
-export function createInUseError(
-  folder: string,
-  holder: string,
-  options?: ErrorOptions,
-): EmbeddedPostgresError {
+export function createInUseError(folder: string, holder: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'in_use',
     `the embedded database in ${folder} is in use by ${holder}. Only one process can use a DATA_DIR: stop the other one, choose another DATA_DIR, or let both use a PostgreSQL of your own by setting DATABASE_URL`,
-    options,
   );
 }
 
-export function systemCode(error: unknown): string | undefined {
+export function getSystemErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }
@@ -45,7 +40,7 @@ export function systemCode(error: unknown): string | undefined {
 export function explainFileError(activity: string, error: unknown): Error {
   if (error instanceof EmbeddedPostgresError) return error;
   const options = { cause: error };
-  switch (systemCode(error)) {
+  switch (getSystemErrorCode(error)) {
     case 'ENOSPC':
     case 'EDQUOT':
       return new EmbeddedPostgresError('disk_full', `${activity}: the disk is full`, options);
@@ -75,21 +70,24 @@ export function explainFileError(activity: string, error: unknown): Error {
  * Explains the output of PostgreSQL to the operator.
  * @param activity what failed, as in "starting the embedded PostgreSQL"
  * @param output the last lines that PostgreSQL printed
- * @param logFile has the whole output
+ * @param logFile the file with the whole output
  */
 export function explainOutput(activity: string, output: string, logFile: string): EmbeddedPostgresError {
-  const quoted = `PostgreSQL says:\n${output.trim() || '(nothing)'}\nThe whole log is in ${logFile}`;
+  const quotedOutput = `PostgreSQL says:\n${output.trim() || '(nothing)'}\nThe whole log is in ${logFile}`;
   if (/No space left on device|Disk quota exceeded/i.test(output)) {
-    return new EmbeddedPostgresError('disk_full', `${activity}: the disk is full. ${quoted}`);
+    return new EmbeddedPostgresError('disk_full', `${activity}: the disk is full. ${quotedOutput}`);
   }
   if (/could not look up effective user ID/i.test(output)) {
     return new EmbeddedPostgresError(
       'no_permission',
-      `${activity}: the user it runs as has no name on this system (no line in /etc/passwd). Add one, run as another user, or set DATABASE_URL. ${quoted}`,
+      `${activity}: the user that PostgreSQL runs as has no name on this system (no line in /etc/passwd). Add one, run as another user, or set DATABASE_URL. ${quotedOutput}`,
     );
   }
   if (/permission denied|wrong ownership/i.test(output)) {
-    return new EmbeddedPostgresError('no_permission', `${activity}: permission denied. ${quoted}`);
+    return new EmbeddedPostgresError('no_permission', `${activity}: permission denied. ${quotedOutput}`);
   }
-  return new EmbeddedPostgresError('start_failed', `${activity}: it exited before it was ready. ${quoted}`);
+  return new EmbeddedPostgresError(
+    'start_failed',
+    `${activity}: PostgreSQL exited before it was ready. ${quotedOutput}`,
+  );
 }

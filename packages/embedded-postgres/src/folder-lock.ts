@@ -2,16 +2,16 @@ import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { createInUseError, systemCode } from './error.ts';
-import { isAlive, ownIdentity, processSpace } from './processes.ts';
+import { createInUseError, getSystemErrorCode } from './error.ts';
+import { identifyPidSpace, isAlive, readOwnIdentity } from './processes.ts';
 
 const TOUCH_INTERVAL_MS = 2_000;
-/** A lock that was touched this recently is in use, even if the process that holds it can't be seen from here. */
+/** A lock that was touched this recently is in use, even if its holder isn't a process of this system. */
 const MAX_TOUCH_AGE_MS = 10_000;
 /** How long to wait for another machine or container to stop touching its lock. */
 const EXPIRY_WAIT_MS = 15_000;
 
-const RELEASED = 'released';
+const RELEASED_MARKER = 'released';
 
 const holderSchema = z.object({
   pid: z.int(),
@@ -20,34 +20,34 @@ const holderSchema = z.object({
 });
 
 /**
- * Takes the lock of a folder, to be held while its server is in use. Two servers on the same data folder destroy it.
- * PostgreSQL prevents that on a single machine. If the folder is mounted in two containers or machines, the
- * modification time of the lock prevents it, because the holder keeps updating it.
+ * Locks a folder while its server is in use, because two servers would destroy its data. On a single machine,
+ * PostgreSQL itself prevents a second server. If the folder is mounted in several containers or machines, the lock's
+ * modification time shows that it is held, because the holder keeps updating the time.
  *
- * The lock is the file `lock.<n>` with the highest n. A process takes over from a dead holder by creating n + 1, which
- * only one process can do. So no process ever removes a lock that another one has just taken.
- * @param waitMs how long to wait for a holder that can't be seen from here, in milliseconds
+ * The lock is the file `lock.<n>` with the highest n. A process takes over from a dead holder by creating
+ * `lock.<n + 1>`, which only one process can do. So no process ever removes a lock that another one has just taken.
+ * @param waitMs how long to wait for a holder that isn't a process of this system, in milliseconds
  * @returns a function that releases the lock
  * @throws {EmbeddedPostgresError} `in_use`
  */
 export async function lockFolder(folder: string, waitMs = EXPIRY_WAIT_MS): Promise<() => Promise<void>> {
-  const ownHolder = JSON.stringify({ ...(await ownIdentity()), space: await processSpace() });
+  const ownHolderJson = JSON.stringify({ ...(await readOwnIdentity()), space: await identifyPidSpace() });
   const deadline = Date.now() + waitMs;
   for (;;) {
-    const current = await findHighestLock(folder);
-    const holder = current === 0 ? NOBODY : await readHolder(join(folder, `lock.${current}`));
-    if (holder === NOBODY) {
-      const ownFile = join(folder, `lock.${current + 1}`);
-      if (await createFile(ownFile, ownHolder)) {
-        if ((await findHighestLock(folder)) === current + 1) {
-          await removeLocksBelow(folder, current + 1);
-          const stopTouching = keepTouching(ownFile);
+    const highestNumber = await findHighestLock(folder);
+    const holder = highestNumber === 0 ? NO_HOLDER : await readHolder(join(folder, `lock.${highestNumber}`));
+    if (holder === NO_HOLDER) {
+      const ownFile = join(folder, `lock.${highestNumber + 1}`);
+      if (await tryToCreateFile(ownFile, ownHolderJson)) {
+        if ((await findHighestLock(folder)) === highestNumber + 1) {
+          await removeLocksBelow(folder, highestNumber + 1);
+          const stopTouching = startTouching(ownFile);
           return async () => {
             stopTouching();
-            await writeFile(ownFile, RELEASED);
+            await writeFile(ownFile, RELEASED_MARKER);
           };
         }
-        // The lock has had other holders since then, so this file is outdated.
+        // Other processes have held the lock in the meantime, so this file is outdated.
         await rm(ownFile, { force: true });
       }
       continue;
@@ -59,7 +59,7 @@ export async function lockFolder(folder: string, waitMs = EXPIRY_WAIT_MS): Promi
 }
 
 /** Touches a file until stopped, so that other processes see that it is in use. */
-function keepTouching(file: string): () => void {
+function startTouching(file: string): () => void {
   const timer = setInterval(() => {
     const now = new Date();
     // It doesn't matter if an update fails, because the next one follows.
@@ -69,9 +69,9 @@ function keepTouching(file: string): () => void {
   return () => clearInterval(timer);
 }
 
-/** Without `pid`, the holder is a process that can't be seen from here. */
-type CurrentHolder = typeof NOBODY | { readonly pid: number | undefined };
-const NOBODY = 'nobody';
+/** `pid` is undefined if the holder can't be identified, for example because it runs on another machine. */
+type CurrentHolder = typeof NO_HOLDER | { readonly pid: number | undefined };
+const NO_HOLDER = 'nobody';
 const UNKNOWN_HOLDER: CurrentHolder = { pid: undefined };
 
 async function readHolder(file: string): Promise<CurrentHolder> {
@@ -81,16 +81,16 @@ async function readHolder(file: string): Promise<CurrentHolder> {
     text = await readFile(file, 'utf8');
     touchedAt = (await stat(file)).mtimeMs;
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return UNKNOWN_HOLDER; // replaced by a lock with a higher number
+    if (getSystemErrorCode(error) === 'ENOENT') return UNKNOWN_HOLDER; // replaced by a lock with a higher number
     throw error;
   }
-  if (text === RELEASED) return NOBODY;
-  const holder = holderSchema.safeParse(parseJson(text));
-  if (holder.success && holder.data.space === (await processSpace())) {
-    return (await isAlive(holder.data)) ? { pid: holder.data.pid } : NOBODY;
+  if (text === RELEASED_MARKER) return NO_HOLDER;
+  const holder = holderSchema.safeParse(tryToParseJson(text));
+  if (holder.success && holder.data.space === (await identifyPidSpace())) {
+    return (await isAlive(holder.data)) ? { pid: holder.data.pid } : NO_HOLDER;
   }
-  // The file belongs to another machine, or it is empty: its creator is about to write it, or died before writing it.
-  return Date.now() - touchedAt < MAX_TOUCH_AGE_MS ? UNKNOWN_HOLDER : NOBODY;
+  // The file belongs to another machine, or is empty because its creator is about to write it or died before that.
+  return Date.now() - touchedAt < MAX_TOUCH_AGE_MS ? UNKNOWN_HOLDER : NO_HOLDER;
 }
 
 async function findHighestLock(folder: string): Promise<number> {
@@ -112,18 +112,18 @@ async function listLockNumbers(folder: string): Promise<number[]> {
   return numbers;
 }
 
-async function createFile(file: string, text: string): Promise<boolean> {
+async function tryToCreateFile(file: string, text: string): Promise<boolean> {
   try {
-    // Readable for everyone, because root may have run the bot once in another user's folder.
+    // Readable by everyone, because root may have run the bot once in another user's folder.
     await writeFile(file, text, { flag: 'wx', mode: 0o644 });
     return true;
   } catch (error) {
-    if (systemCode(error) === 'EEXIST') return false;
+    if (getSystemErrorCode(error) === 'EEXIST') return false;
     throw error;
   }
 }
 
-function parseJson(text: string): unknown {
+function tryToParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

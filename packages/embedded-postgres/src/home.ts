@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, readdir, readFile, realpath, stat, symlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
+import { EmbeddedPostgresError, explainFileError, getSystemErrorCode } from './error.ts';
 
-/** Used if PostgreSQL's user can't reach data in `DATA_DIR`. */
+/** Contains the data if PostgreSQL's user can't access `DATA_DIR`. */
 const REACHABLE_ROOT = '/var/lib/domain-steward';
 
 /** The number of the user and group `nobody` on Debian, Alpine, Fedora and in container runtimes. */
@@ -25,8 +25,8 @@ export interface Home {
 }
 
 /**
- * Finds or creates the folder of the embedded PostgreSQL, which is `postgres` in `DATA_DIR`. If root has a private
- * `DATA_DIR`, it is a link to a folder that PostgreSQL's user can reach.
+ * Finds or creates the folder of the embedded PostgreSQL, which is `postgres` in `DATA_DIR`. If the bot runs as root
+ * with a private `DATA_DIR`, `postgres` is a link to a folder that PostgreSQL's user can reach.
  *
  * @throws {EmbeddedPostgresError} `no_permission`, `disk_full`, `data_missing`
  */
@@ -35,22 +35,22 @@ export async function prepareHome(dataDir: string): Promise<Home> {
   try {
     const notes: string[] = [];
     await mkdir(dataDir, { recursive: true });
-    const folder = await findOrCreateFolder(await realpath(dataDir), notes);
-    const data = join(folder, 'data');
-    const runAs = await chooseUser(data);
+    const folder = await findOrCreateHomeFolder(await realpath(dataDir), notes);
+    const dataFolder = join(folder, 'data');
+    const runAs = await choosePostgresUser(dataFolder);
     if (runAs !== undefined) {
-      const closedFolder = await findInaccessibleFolder(folder, runAs);
-      if (closedFolder !== undefined) {
+      const inaccessibleFolder = await findInaccessibleFolder(folder, runAs);
+      if (inaccessibleFolder !== undefined) {
         throw new EmbeddedPostgresError(
           'no_permission',
-          `${activity}: PostgreSQL does not run as root, and user ${runAs.uid} cannot enter ${closedFolder}. Open it (chmod o+x ${closedFolder}), choose another DATA_DIR, or set DATABASE_URL`,
+          `${activity}: PostgreSQL does not run as root, and user ${runAs.uid} cannot enter ${inaccessibleFolder}. Open it (chmod o+x ${inaccessibleFolder}), choose another DATA_DIR, or set DATABASE_URL`,
         );
       }
       notes.push(`PostgreSQL does not run as root, so the embedded one runs as user ${runAs.uid}.`);
     }
     return {
       folder,
-      data,
+      data: dataFolder,
       passwordFile: join(folder, 'password'),
       logFile: join(folder, 'postgres.log'),
       runAs,
@@ -66,7 +66,7 @@ export async function readDataVersion(home: Home): Promise<number | undefined> {
   try {
     return Number.parseInt(await readFile(join(home.data, 'PG_VERSION'), 'utf8'), 10);
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined;
+    if (getSystemErrorCode(error) === 'ENOENT') return undefined;
     throw explainFileError(`reading ${home.data}`, error);
   }
 }
@@ -75,74 +75,74 @@ export async function readDataVersion(home: Home): Promise<number | undefined> {
 export async function findInaccessibleFolder(path: string, user: SystemUser): Promise<string | undefined> {
   const parent = dirname(path);
   if (parent !== path) {
-    const closed = await findInaccessibleFolder(parent, user);
-    if (closed !== undefined) return closed;
+    const inaccessibleFolder = await findInaccessibleFolder(parent, user);
+    if (inaccessibleFolder !== undefined) return inaccessibleFolder;
   }
-  const info = await stat(path);
-  const bit = info.uid === user.uid ? 0o100 : info.gid === user.gid ? 0o010 : 0o001;
-  return (info.mode & bit) === 0 ? path : undefined;
+  const folderStat = await stat(path);
+  const executeBit = folderStat.uid === user.uid ? 0o100 : folderStat.gid === user.gid ? 0o010 : 0o001;
+  return (folderStat.mode & executeBit) === 0 ? path : undefined;
 }
 
-async function findOrCreateFolder(dataDir: string, notes: string[]): Promise<string> {
-  const entry = join(dataDir, 'postgres');
-  const entryStat = await lstat(entry).catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return undefined;
+async function findOrCreateHomeFolder(dataDir: string, notes: string[]): Promise<string> {
+  const postgresPath = join(dataDir, 'postgres');
+  const postgresPathStat = await lstat(postgresPath).catch((error: unknown) => {
+    if (getSystemErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   });
-  if (entryStat !== undefined) {
-    const folder = await realpath(entry).catch((error: unknown) => {
+  if (postgresPathStat !== undefined) {
+    const folder = await realpath(postgresPath).catch((error: unknown) => {
       throw new EmbeddedPostgresError(
         'data_missing',
-        `the database of ${dataDir} is missing: the link ${entry} points to a folder that doesn't exist. Restore that folder from a backup, or remove the link to start with an empty database`,
+        `the database of ${dataDir} is missing: the link ${postgresPath} points to a folder that doesn't exist. Restore that folder from a backup, or remove the link to start with an empty database`,
         { cause: error },
       );
     });
-    if (entryStat.isSymbolicLink()) notes.push(formatMovedNote(dataDir, folder));
+    if (postgresPathStat.isSymbolicLink()) notes.push(formatDataLocationNote(dataDir, folder));
     return folder;
   }
   if (!isRoot() || (await findInaccessibleFolder(dataDir, { uid: NOBODY, gid: NOBODY })) === undefined) {
-    await mkdir(entry, { recursive: true });
+    await mkdir(postgresPath, { recursive: true });
     // PostgreSQL's user must be able to enter this folder, even with a strict umask. The files in it stay private.
-    if (isRoot()) await chmod(entry, 0o711);
-    return entry;
+    if (isRoot()) await chmod(postgresPath, 0o711);
+    return postgresPath;
   }
   const { folder, earlierFolders } = await createReachableFolder(dataDir);
   try {
-    await symlink(folder, entry);
+    await symlink(folder, postgresPath);
   } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error;
-    // Another bot just created the link, perhaps to this folder, so it stays.
-    return findOrCreateFolder(dataDir, notes);
+    if (getSystemErrorCode(error) !== 'EEXIST') throw error;
+    // Another bot just created the link. This folder isn't removed, because the link may point to it.
+    return findOrCreateHomeFolder(dataDir, notes);
   }
   notes.push(
-    formatMovedNote(dataDir, folder),
+    formatDataLocationNote(dataDir, folder),
     ...earlierFolders.map(
-      (old) =>
-        `The database of an earlier ${dataDir} is left in ${old}. Delete it, or stop the bot and link ${entry} to it to use it again.`,
+      (earlierFolder) =>
+        `The database of an earlier ${dataDir} is left in ${earlierFolder}. Delete it, or stop the bot and link ${postgresPath} to it to use it again.`,
     ),
   );
   return folder;
 }
 
 /**
- * Creates a folder that PostgreSQL's user can reach. If an earlier `DATA_DIR` at the same path has a folder, it is
- * kept, because its data may be needed.
+ * Creates a folder that PostgreSQL's user can reach. The folder of an earlier `DATA_DIR` at the same path is kept,
+ * because its data may be needed.
  */
 async function createReachableFolder(
   dataDir: string,
 ): Promise<{ readonly folder: string; readonly earlierFolders: readonly string[] }> {
-  const first = join(REACHABLE_ROOT, createHash('sha256').update(dataDir).digest('hex').slice(0, 16));
+  const firstFolder = join(REACHABLE_ROOT, createHash('sha256').update(dataDir).digest('hex').slice(0, 16));
   await mkdir(REACHABLE_ROOT, { recursive: true });
   await chmod(REACHABLE_ROOT, 0o711);
   const earlierFolders: string[] = [];
   for (;;) {
-    const folder = earlierFolders.length === 0 ? first : `${first}-${earlierFolders.length + 1}`;
+    const folder = earlierFolders.length === 0 ? firstFolder : `${firstFolder}-${earlierFolders.length + 1}`;
     try {
       await mkdir(folder);
       await chmod(folder, 0o711);
       return { folder, earlierFolders };
     } catch (error) {
-      if (systemCode(error) !== 'EEXIST') throw error;
+      if (getSystemErrorCode(error) !== 'EEXIST') throw error;
       // An empty folder has no data: a bot that is starting at the same time just created it.
       if ((await readdir(folder)).length === 0) return { folder, earlierFolders };
       earlierFolders.push(folder);
@@ -150,18 +150,18 @@ async function createReachableFolder(
   }
 }
 
-function formatMovedNote(dataDir: string, folder: string): string {
+function formatDataLocationNote(dataDir: string, folder: string): string {
   return `${dataDir} is in a folder that PostgreSQL's user cannot enter, so the database is kept in ${folder}.`;
 }
 
-/** If there is data, the server must run as its owner. */
-async function chooseUser(data: string): Promise<SystemUser | undefined> {
+/** If there is data, the server must run as the data's owner. */
+async function choosePostgresUser(dataFolder: string): Promise<SystemUser | undefined> {
   if (!isRoot()) return undefined;
   try {
-    const { uid, gid } = await stat(data);
+    const { uid, gid } = await stat(dataFolder);
     if (uid !== 0) return { uid, gid };
   } catch (error) {
-    if (systemCode(error) !== 'ENOENT') throw error;
+    if (getSystemErrorCode(error) !== 'ENOENT') throw error;
   }
   return { uid: NOBODY, gid: NOBODY };
 }

@@ -4,20 +4,20 @@ import { type Binaries, findBinaries } from './binaries.ts';
 import { createInUseError, EmbeddedPostgresError, explainFileError } from './error.ts';
 import { lockFolder } from './folder-lock.ts';
 import { type Home, prepareHome } from './home.ts';
-import { ensureRunning, findRunningServerUrl, type Server, stopServer } from './server.ts';
+import { ensureServerRunning, findRunningServerUrl, type Server, stopServer } from './server.ts';
 
 export { EmbeddedPostgresError } from './error.ts';
 
-/** Leaves time for the rest of the shutdown, which may take at most 10 seconds in all. */
+/** Leaves time for the rest of the shutdown, which may take at most 10 seconds in total. */
 const STOP_TIMEOUT_MS = 5_000;
 
 /** The owner of the server holds this advisory lock on a separate connection. */
 const OWNER_LOCK_ID = 7_236_001;
 /** How long the server may take to notice that its previous owner has died. */
-const OWNER_RELEASE_MS = 2_000;
+const OWNER_RELEASE_TIMEOUT_MS = 2_000;
 
 export interface EmbeddedPostgresOptions {
-  /** `DATA_DIR`. Everything is in its subfolder `postgres`, which is created if it doesn't exist. */
+  /** `DATA_DIR`. All files are in its subfolder `postgres`, which is created if it doesn't exist. */
   readonly dataDir: string;
   /** Called with a sentence for each event, during startup and later. */
   readonly log?: (sentence: string) => void;
@@ -37,8 +37,8 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts the embedded PostgreSQL of a data folder, which belongs to this process until `stop`. If a killed process left
- * a server running, takes it over. If the server dies, restarts it on the same port.
+ * Starts the embedded PostgreSQL of a data folder. The folder belongs to this process until `stop`. If a killed process
+ * left a server running, takes it over. If the server dies, restarts it on the same port.
  * @throws {EmbeddedPostgresError} for example `in_use`, if another process uses the folder
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -46,33 +46,33 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const binaries = await findBinaries();
   const home = await prepareHome(options.dataDir);
   const unlock = await lockFolder(home.folder);
-  let owned: OwnedServer;
+  let ownedServer: OwnedServer;
   try {
-    owned = await acquireServer(home, binaries, options);
+    ownedServer = await acquireServer(home, binaries, options);
   } catch (error) {
     await unlock();
     throw error;
   }
   log(
-    `${owned.wasRunning ? 'Took over the running' : 'Started the'} embedded PostgreSQL ${binaries.version} on 127.0.0.1:${owned.server.port}, data in ${home.data}.`,
+    `${ownedServer.wasRunning ? 'Took over the running' : 'Started the'} embedded PostgreSQL ${binaries.version} on 127.0.0.1:${ownedServer.server.port}, data in ${home.data}.`,
   );
   for (const note of home.notes) log(note);
 
-  const owner = new Owner(home, binaries, options, log, owned);
-  let stopping: Promise<void> | undefined;
+  const owner = new ServerOwner(home, binaries, options, log, ownedServer);
+  let stopPromise: Promise<void> | undefined;
   return {
-    url: owned.server.url,
+    url: ownedServer.server.url,
     notes: home.notes,
     stop: () => {
-      stopping ??= owner.stop().finally(unlock);
-      return stopping;
+      stopPromise ??= owner.stop().finally(unlock);
+      return stopPromise;
     },
   };
 }
 
 /**
- * Starts the embedded PostgreSQL, or uses the one of another process on this machine. For short tasks, because a server
- * of another process isn't restarted if it dies.
+ * Starts the embedded PostgreSQL, or uses the server of another process on this machine. Meant for short tasks, because
+ * the server of another process isn't restarted if it dies.
  * @throws {EmbeddedPostgresError} like {@link startEmbeddedPostgres}; `in_use` if the server runs on another machine
  */
 export async function joinEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -86,14 +86,14 @@ export async function joinEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   }
 }
 
-/** Restarts the server whenever it dies, until it is stopped. */
-class Owner {
+/** Restarts the server whenever it dies, until `stop` is called. */
+class ServerOwner {
   readonly #home: Home;
   readonly #binaries: Binaries;
   readonly #options: EmbeddedPostgresOptions;
   readonly #log: (sentence: string) => void;
-  readonly #stopping = new AbortController();
-  #owned: OwnedServer;
+  readonly #stopController = new AbortController();
+  #ownedServer: OwnedServer;
   #recovery: Promise<void> | undefined;
 
   constructor(
@@ -101,41 +101,41 @@ class Owner {
     binaries: Binaries,
     options: EmbeddedPostgresOptions,
     log: (sentence: string) => void,
-    owned: OwnedServer,
+    ownedServer: OwnedServer,
   ) {
     this.#home = home;
     this.#binaries = binaries;
     this.#options = options;
     this.#log = log;
-    this.#owned = owned;
-    this.#watch(owned);
+    this.#ownedServer = ownedServer;
+    this.#watch(ownedServer);
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort();
+    this.#stopController.abort();
     await this.#recovery;
-    await this.#owned.connection.end().catch(() => undefined);
-    const ended = await stopServer(this.#home, this.#binaries, this.#owned.server, STOP_TIMEOUT_MS);
-    this.#log(ended ? 'Stopped the embedded PostgreSQL.' : 'The embedded PostgreSQL is still stopping.');
+    await this.#ownedServer.connection.end().catch(() => undefined);
+    const hasEnded = await stopServer(this.#home, this.#binaries, this.#ownedServer.server, STOP_TIMEOUT_MS);
+    this.#log(hasEnded ? 'Stopped the embedded PostgreSQL.' : 'The embedded PostgreSQL is still stopping.');
   }
 
-  #watch(owned: OwnedServer): void {
-    owned.connection.once('end', () => {
-      if (!this.#stopping.signal.aborted) this.#recovery = this.#recover();
+  #watch(ownedServer: OwnedServer): void {
+    ownedServer.connection.once('end', () => {
+      if (!this.#stopController.signal.aborted) this.#recovery = this.#recover();
     });
   }
 
   async #recover(): Promise<void> {
-    const { signal } = this.#stopping;
-    const port = this.#owned.server.port;
+    const { signal } = this.#stopController;
+    const port = this.#ownedServer.server.port;
     this.#log('The embedded PostgreSQL closed the connection; reconnecting.');
     while (!signal.aborted) {
       try {
-        this.#owned = await acquireServer(this.#home, this.#binaries, { ...this.#options, port });
+        this.#ownedServer = await acquireServer(this.#home, this.#binaries, { ...this.#options, port });
         this.#log(
-          `${this.#owned.wasRunning ? 'Found the embedded PostgreSQL again' : 'Started the embedded PostgreSQL again'} on 127.0.0.1:${this.#owned.server.port}.`,
+          `${this.#ownedServer.wasRunning ? 'Found the embedded PostgreSQL again' : 'Started the embedded PostgreSQL again'} on 127.0.0.1:${this.#ownedServer.server.port}.`,
         );
-        this.#watch(this.#owned);
+        this.#watch(this.#ownedServer);
         return;
       } catch (error) {
         this.#log(error instanceof Error ? error.message : String(error));
@@ -160,7 +160,7 @@ async function acquireServer(
 ): Promise<OwnedServer> {
   let connection: pg.Client | undefined;
   try {
-    const { server, wasRunning } = await ensureRunning(home, binaries, options);
+    const { server, wasRunning } = await ensureServerRunning(home, binaries, options);
     connection = new pg.Client({
       connectionString: server.url,
       application_name: 'domain-steward (owns the server)',
@@ -168,7 +168,7 @@ async function acquireServer(
     });
     connection.on('error', () => undefined); // 'end' follows and is handled
     await connection.connect();
-    await takeOwnerLock(connection, home);
+    await acquireOwnerLock(connection, home);
     return { server, wasRunning, connection };
   } catch (error) {
     await connection?.end().catch(() => undefined);
@@ -177,8 +177,8 @@ async function acquireServer(
 }
 
 /** Protects the server if someone deletes the folder's lock file. */
-async function takeOwnerLock(connection: pg.Client, home: Home): Promise<void> {
-  const deadline = Date.now() + OWNER_RELEASE_MS;
+async function acquireOwnerLock(connection: pg.Client, home: Home): Promise<void> {
+  const deadline = Date.now() + OWNER_RELEASE_TIMEOUT_MS;
   for (;;) {
     const { rows } = await connection.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
       OWNER_LOCK_ID,

@@ -2,26 +2,26 @@ import { execFile } from 'node:child_process';
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { promisify } from 'node:util';
-import { systemCode } from './error.ts';
+import { getSystemErrorCode } from './error.ts';
 
-/** Identifies a process, even if its pid is reused later. `startedAt` is in the kernel's units. */
+/** Identifies a process, even if its PID is reused later. `startedAt` is in clock ticks since boot. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly startedAt: string | null;
 }
 
-/** Identifies the scope in which pids are valid: one boot of a machine, or one container. */
-export async function processSpace(): Promise<string> {
+/** Identifies the scope in which PIDs are valid: one boot of a machine, or one container. */
+export async function identifyPidSpace(): Promise<string> {
   if (process.platform !== 'linux') return hostname();
   try {
-    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
-    return `${boot.trim()} ${await readlink('/proc/self/ns/pid')}`;
+    const bootId = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
+    return `${bootId.trim()} ${await readlink('/proc/self/ns/pid')}`;
   } catch {
     return hostname();
   }
 }
 
-export async function ownIdentity(): Promise<ProcessIdentity> {
+export async function readOwnIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, startedAt: (await readLinuxStatus(process.pid))?.startedAt ?? null };
 }
 
@@ -34,8 +34,8 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
 }
 
 /**
- * Whether `pid` is the PostgreSQL server that has `dataFolder` open. If the result is `unknown`, don't remove
- * anything that may belong to the process.
+ * Whether `pid` is the PostgreSQL server that has `dataFolder` open. If the result is `unknown`, callers must not
+ * remove anything that may belong to the process.
  */
 export async function checkServesFolder(pid: number, dataFolder: string): Promise<'yes' | 'no' | 'unknown'> {
   if (!processExists(pid)) return 'no';
@@ -45,7 +45,7 @@ export async function checkServesFolder(pid: number, dataFolder: string): Promis
       // The working directory of the server is its data folder. This link stays correct if the folder is renamed.
       return (await readlink(`/proc/${pid}/cwd`)) === dataFolder ? 'yes' : 'no';
     } catch (error) {
-      return systemCode(error) === 'ENOENT' && !processExists(pid) ? 'no' : 'unknown';
+      return getSystemErrorCode(error) === 'ENOENT' && !processExists(pid) ? 'no' : 'unknown';
     }
   }
   if (process.platform === 'win32') return 'unknown';
@@ -62,7 +62,7 @@ function processExists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return systemCode(error) === 'EPERM';
+    return getSystemErrorCode(error) === 'EPERM';
   }
 }
 

@@ -1,17 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
-import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
+import { EmbeddedPostgresError, explainFileError, getSystemErrorCode } from './error.ts';
 import type { Home } from './home.ts';
 
 const MAX_LOG_BYTES = 10_000_000;
 
-export function spawnOptions(home: Home): {
+export function buildSpawnOptions(home: Home): {
   cwd: string;
   env: NodeJS.ProcessEnv;
   uid?: number;
   gid?: number;
 } {
-  // The bot's own environment isn't passed on, because it has secrets and may have PG* variables for another server.
+  // The bot's other variables aren't passed on, because they may be secrets or PG* variables for another server.
   const env: NodeJS.ProcessEnv = { LC_ALL: 'C' };
   for (const name of ['PATH', 'TZ', 'SystemRoot', 'TEMP', 'TMPDIR', 'LD_LIBRARY_PATH']) {
     const value = process.env[name];
@@ -20,20 +20,20 @@ export function spawnOptions(home: Home): {
   return { cwd: home.folder, env, ...(home.runAs ?? {}) };
 }
 
-/** Runs a program until it ends. `text` is the last part of its output. */
+/** @returns the exit code and the last part of the output */
 export async function runProgram(
   file: string,
   home: Home,
   args: readonly string[],
-): Promise<{ code: number | null; text: string }> {
-  const child = spawn(file, args, { ...spawnOptions(home), stdio: ['ignore', 'pipe', 'pipe'] });
-  let text = '';
+): Promise<{ exitCode: number | null; outputTail: string }> {
+  const child = spawn(file, args, { ...buildSpawnOptions(home), stdio: ['ignore', 'pipe', 'pipe'] });
+  let outputTail = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (chunk: string) => {
-      text = (text + chunk).slice(-4_000);
+      outputTail = (outputTail + chunk).slice(-4_000);
     });
   }
-  return { code: await waitForExit(child), text };
+  return { exitCode: await waitForExit(child), outputTail };
 }
 
 /** Resolves when the process has ended. Rejects if it couldn't be started. */
@@ -41,8 +41,8 @@ export function waitForExit(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) => {
       const reason =
-        systemCode(cause) === 'ENOENT'
-          ? 'it needs glibc, which this system lacks (for example, if it is Alpine). Set DATABASE_URL'
+        getSystemErrorCode(cause) === 'ENOENT'
+          ? 'it needs glibc, which this system lacks (as Alpine does). Set DATABASE_URL'
           : cause.message;
       reject(new EmbeddedPostgresError('start_failed', `running ${child.spawnfile}: ${reason}`, { cause }));
     });
@@ -55,7 +55,7 @@ export async function openLog(home: Home): Promise<{ handle: FileHandle; size: n
   const openForAppending = () => open(home.logFile, 'a', 0o600);
   try {
     let handle = await openForAppending().catch((error: unknown) => {
-      if (systemCode(error) !== 'EACCES') throw error;
+      if (getSystemErrorCode(error) !== 'EACCES') throw error;
       return undefined; // root ran the bot in another user's folder and left its log
     });
     if (handle === undefined || (await handle.stat()).size > MAX_LOG_BYTES) {

@@ -5,11 +5,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { type Binaries, makeRunnable, programPath } from './binaries.ts';
-import { EmbeddedPostgresError, explainFileError, explainOutput, systemCode } from './error.ts';
+import { type Binaries, ensureRunnableBinaries, getProgramPath } from './binaries.ts';
+import { EmbeddedPostgresError, explainFileError, explainOutput, getSystemErrorCode } from './error.ts';
 import { type Home, readDataVersion } from './home.ts';
 import { checkServesFolder } from './processes.ts';
-import { openLog, readLogSince, runProgram, spawnOptions, waitForExit } from './programs.ts';
+import { buildSpawnOptions, openLog, readLogSince, runProgram, waitForExit } from './programs.ts';
 
 export interface Server {
   readonly pid: number;
@@ -20,15 +20,15 @@ export interface Server {
 
 /** How long a server may take to become ready. Crash recovery replays everything since the last checkpoint. */
 const READY_TIMEOUT_MS = 120_000;
-/** How long to wait for a process that may not be the server, before the operator must check it. */
-const UNIDENTIFIED_TIMEOUT_MS = 10_000;
-const POLL_MS = 10;
+/** How long to wait for a response from a process that may not be the server. */
+const UNIDENTIFIED_PROCESS_TIMEOUT_MS = 10_000;
+const POLL_INTERVAL_MS = 10;
 
 /**
- * Memory and connections are kept small, because only one team's bot uses the server. The durability settings are
- * PostgreSQL's defaults. They are listed because orders depend on them.
+ * Memory and connections are limited, because only one team's bot uses the server. The durability settings are
+ * PostgreSQL's defaults. They are set explicitly, because orders depend on them.
  */
-const SETTINGS: Readonly<Record<string, string>> = {
+const DEFAULT_SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   shared_buffers: '16MB',
@@ -52,28 +52,29 @@ const SETTINGS: Readonly<Record<string, string>> = {
  * @param options.settings server settings that override the defaults
  * @throws {EmbeddedPostgresError}
  */
-export async function ensureRunning(
+export async function ensureServerRunning(
   home: Home,
   binaries: Binaries,
   options: { port?: number | undefined; settings?: Readonly<Record<string, string>> | undefined },
 ): Promise<{ server: Server; wasRunning: boolean }> {
-  const existingVersion = await readDataVersion(home);
-  if (existingVersion !== undefined && existingVersion !== binaries.major)
-    throw createVersionMismatchError(home, existingVersion, binaries.major);
-  if (existingVersion !== undefined) await readPassword(home);
-  const running = existingVersion === undefined ? undefined : await attach(home);
-  if (running !== undefined) return { server: running, wasRunning: true };
+  const dataVersion = await readDataVersion(home);
+  if (dataVersion !== undefined && dataVersion !== binaries.majorVersion)
+    throw createVersionMismatchError(home, dataVersion, binaries.majorVersion);
+  if (dataVersion !== undefined) await readPassword(home);
+  const runningServer = dataVersion === undefined ? undefined : await attachToRunningServer(home);
+  if (runningServer !== undefined) return { server: runningServer, wasRunning: true };
 
-  const runnable = await makeRunnable(binaries, home);
-  if (existingVersion === undefined) await initialize(home, runnable, options.settings?.['fsync'] === 'off');
-  return { server: await start(home, runnable, options), wasRunning: false };
+  const runnableBinaries = await ensureRunnableBinaries(binaries, home);
+  if (dataVersion === undefined)
+    await createDataFolder(home, runnableBinaries, options.settings?.['fsync'] === 'off');
+  return { server: await startServer(home, runnableBinaries, options), wasRunning: false };
 }
 
 /**
  * Performs a fast shutdown, as with `SIGINT`: the server accepts no more work, rolls back open transactions, writes a
  * checkpoint and exits.
- * @param waitMs how long to wait for it to exit, in milliseconds
- * @returns false if it is still stopping after that time; the next start waits for it
+ * @param waitMs how long to wait for the server to exit, in milliseconds
+ * @returns false if the server is still stopping after `waitMs`; the next start waits for it
  */
 export async function stopServer(
   home: Home,
@@ -83,12 +84,12 @@ export async function stopServer(
 ): Promise<boolean> {
   if (process.platform === 'win32') {
     // Windows has no signals, so `pg_ctl` is used.
-    spawn(programPath(binaries, 'pg_ctl'), ['stop', '-m', 'fast', '-D', home.data], { stdio: 'ignore' });
+    spawn(getProgramPath(binaries, 'pg_ctl'), ['stop', '-m', 'fast', '-D', home.data], { stdio: 'ignore' });
   } else {
     try {
       process.kill(server.pid, 'SIGINT');
     } catch (error) {
-      if (systemCode(error) !== 'ESRCH') throw error;
+      if (getSystemErrorCode(error) !== 'ESRCH') throw error;
       return true;
     }
   }
@@ -96,132 +97,130 @@ export async function stopServer(
   // The server removes this file last.
   while ((await readPidFile(home)) !== undefined) {
     if (Date.now() > deadline) return false;
-    await sleep(POLL_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
   return true;
 }
 
-/** The URL of this folder's server. Undefined if none accepts connections on this machine. */
+/** @returns undefined if the folder has no server on this machine that accepts connections */
 export async function findRunningServerUrl(home: Home): Promise<string | undefined> {
-  const file = await readPidFile(home);
-  if (file?.status !== 'ready' || file.port === undefined) return undefined;
-  if ((await checkServesFolder(file.pid, home.data)) === 'no') return undefined;
-  const url = await serverUrl(home, file.port);
+  const pidFile = await readPidFile(home);
+  if (pidFile?.status !== 'ready' || pidFile.port === undefined) return undefined;
+  if ((await checkServesFolder(pidFile.pid, home.data)) === 'no') return undefined;
+  const url = await buildServerUrl(home, pidFile.port);
   return (await isResponding(url, home)) ? url : undefined;
 }
 
-async function attach(home: Home): Promise<Server | undefined> {
+async function attachToRunningServer(home: Home): Promise<Server | undefined> {
   const startedAt = Date.now();
   for (;;) {
-    const file = await readPidFile(home);
-    if (file === undefined) return undefined;
-    const servesFolder = await checkServesFolder(file.pid, home.data);
+    const pidFile = await readPidFile(home);
+    if (pidFile === undefined) return undefined;
+    const servesFolder = await checkServesFolder(pidFile.pid, home.data);
     if (servesFolder === 'no') {
-      await removePidFileOfReusedPid(home, file.pid);
+      await removePidFileIfPidReused(home, pidFile.pid);
       return undefined;
     }
-    if (file.status === 'ready' && file.port !== undefined) {
-      const url = await serverUrl(home, file.port);
-      if (await isResponding(url, home)) return { pid: file.pid, port: file.port, url };
+    if (pidFile.status === 'ready' && pidFile.port !== undefined) {
+      const url = await buildServerUrl(home, pidFile.port);
+      if (await isResponding(url, home)) return { pid: pidFile.pid, port: pidFile.port, url };
     }
     const waitedMs = Date.now() - startedAt;
-    if (servesFolder === 'unknown' && waitedMs > UNIDENTIFIED_TIMEOUT_MS) {
+    if (servesFolder === 'unknown' && waitedMs > UNIDENTIFIED_PROCESS_TIMEOUT_MS) {
       throw new EmbeddedPostgresError(
         'start_failed',
-        `attaching to the embedded PostgreSQL: process ${file.pid} may be the server of ${home.data}, but it does not respond. If it is another program, remove ${join(home.data, 'postmaster.pid')} and start the bot again`,
+        `attaching to the embedded PostgreSQL: process ${pidFile.pid} may be the server of ${home.data}, but it does not respond. If it is another program, remove ${join(home.data, 'postmaster.pid')} and start the bot again`,
       );
     }
     if (waitedMs > READY_TIMEOUT_MS) {
       throw new EmbeddedPostgresError(
         'start_failed',
-        `attaching to the embedded PostgreSQL: the server (process ${file.pid}) does not respond. Stop it and start the bot again. Its log is ${home.logFile}`,
+        `attaching to the embedded PostgreSQL: the server (process ${pidFile.pid}) does not respond. Stop it and start the bot again. Its log is ${home.logFile}`,
       );
     }
-    await sleep(POLL_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
 }
 
 /**
- * Removes the PID file if another process has the pid now. If the process is gone, PostgreSQL removes the file itself,
- * after checking for child processes that are still running.
+ * Removes the PID file if another process now has this PID. If no process has the PID, PostgreSQL removes the file
+ * itself, after checking for child processes that are still running.
  */
-async function removePidFileOfReusedPid(home: Home, pid: number): Promise<void> {
+async function removePidFileIfPidReused(home: Home, pid: number): Promise<void> {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    if (systemCode(error) === 'ESRCH') return;
+    if (getSystemErrorCode(error) === 'ESRCH') return;
   }
   await rm(join(home.data, 'postmaster.pid'), { force: true });
 }
 
-async function initialize(home: Home, binaries: Binaries, skipSync: boolean): Promise<void> {
+async function createDataFolder(home: Home, binaries: Binaries, shouldSkipSync: boolean): Promise<void> {
   const activity = `creating the embedded PostgreSQL's data in ${home.data}`;
-  // Created under a temporary name and renamed when complete, so that an interrupted start leaves nothing that looks
-  // like data.
-  const partialDataDir = join(home.folder, 'data.partial');
-  const passwordForInit = join(home.folder, 'password.partial');
+  // The data folder has a temporary name until it is complete, so that an incomplete one is never used.
+  const partialDataFolder = join(home.folder, 'data.partial');
+  const temporaryPasswordFile = join(home.folder, 'password.partial');
   const password = randomBytes(24).toString('base64url');
   try {
-    await rm(partialDataDir, { recursive: true, force: true });
-    await mkdir(partialDataDir, { mode: 0o700 });
-    await rm(passwordForInit, { force: true });
-    await writeFile(passwordForInit, password, { mode: 0o600 });
+    await rm(partialDataFolder, { recursive: true, force: true });
+    await mkdir(partialDataFolder, { mode: 0o700 });
+    await rm(temporaryPasswordFile, { force: true });
+    await writeFile(temporaryPasswordFile, password, { mode: 0o600 });
     if (home.runAs !== undefined) {
-      for (const path of [partialDataDir, passwordForInit]) await chown(path, home.runAs.uid, home.runAs.gid);
+      for (const path of [partialDataFolder, temporaryPasswordFile])
+        await chown(path, home.runAs.uid, home.runAs.gid);
     }
     await writeFile(home.passwordFile, password, { mode: 0o600 });
-    const output = await runProgram(programPath(binaries, 'initdb'), home, [
-      `--pgdata=${partialDataDir}`,
+    const initdbResult = await runProgram(getProgramPath(binaries, 'initdb'), home, [
+      `--pgdata=${partialDataFolder}`,
       '--username=postgres',
-      `--pwfile=${passwordForInit}`,
+      `--pwfile=${temporaryPasswordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // The locale must not depend on the machine's.
+      // The locale must not depend on the machine.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--no-instructions',
-      ...(skipSync ? ['--no-sync'] : []),
+      ...(shouldSkipSync ? ['--no-sync'] : []),
     ]);
-    if (output.code !== 0) throw explainOutput(activity, output.text, home.logFile);
-    await rename(partialDataDir, home.data);
+    if (initdbResult.exitCode !== 0) throw explainOutput(activity, initdbResult.outputTail, home.logFile);
+    await rename(partialDataFolder, home.data);
   } catch (error) {
     throw explainFileError(activity, error);
   } finally {
-    await rm(passwordForInit, { force: true });
+    await rm(temporaryPasswordFile, { force: true });
   }
 }
 
-async function start(
+async function startServer(
   home: Home,
   binaries: Binaries,
   options: { port?: number | undefined; settings?: Readonly<Record<string, string>> | undefined },
 ): Promise<Server> {
   const activity = 'starting the embedded PostgreSQL';
-  const deadline = Date.now() + READY_TIMEOUT_MS;
-  for (let portConflicts = 0; ; ) {
+  const startedAt = Date.now();
+  const deadline = startedAt + READY_TIMEOUT_MS;
+  for (let portConflictCount = 0; ; ) {
     const port = options.port ?? (await findFreePort());
-    const attempt = await launch(home, binaries, port, options.settings ?? {}, deadline);
-    if ('server' in attempt) return attempt.server;
+    const launchResult = await tryToLaunchServer(home, binaries, port, options.settings ?? {}, deadline);
+    if ('server' in launchResult) return launchResult.server;
 
-    if (/could not bind|Address already in use/i.test(attempt.output)) {
-      portConflicts += 1;
-      if (options.port === undefined && portConflicts < 5) continue;
+    if (/could not bind|Address already in use/i.test(launchResult.output)) {
+      portConflictCount += 1;
+      if (options.port === undefined && portConflictCount < 5) continue;
       throw new EmbeddedPostgresError('port_taken', `${activity}: port ${port} on 127.0.0.1 is taken`);
     }
-    // A killed server's child processes exit shortly after. Until then, no new server may use the data.
-    if (
-      /pre-existing shared memory block/i.test(attempt.output) &&
-      Date.now() < deadline - READY_TIMEOUT_MS + 10_000
-    ) {
+    // The child processes of a killed server take a moment to exit. Until then, no new server can use the data.
+    if (/pre-existing shared memory block/i.test(launchResult.output) && Date.now() < startedAt + 10_000) {
       await sleep(100);
       continue;
     }
-    throw explainOutput(activity, attempt.output, home.logFile);
+    throw explainOutput(activity, launchResult.output, home.logFile);
   }
 }
 
-async function launch(
+async function tryToLaunchServer(
   home: Home,
   binaries: Binaries,
   port: number,
@@ -229,31 +228,31 @@ async function launch(
   deadline: number,
 ): Promise<{ server: Server } | { output: string }> {
   const args = ['-D', home.data, '-p', String(port)];
-  for (const [name, value] of Object.entries({ ...SETTINGS, ...settings }))
+  for (const [name, value] of Object.entries({ ...DEFAULT_SETTINGS, ...settings }))
     args.push('-c', `${name}=${value}`);
 
   const log = await openLog(home);
-  const child = spawn(programPath(binaries, 'postgres'), args, {
-    ...spawnOptions(home),
-    // Has its own session, so that Ctrl-C in the bot's terminal or the end of the bot doesn't stop it.
+  const child = spawn(getProgramPath(binaries, 'postgres'), args, {
+    ...buildSpawnOptions(home),
+    // Creates a session, so that neither Ctrl-C in the bot's terminal nor the bot's exit stops the server.
     detached: true,
     stdio: ['ignore', log.handle.fd, log.handle.fd],
   });
-  const ended = waitForExit(child);
+  const exitPromise = waitForExit(child);
   child.unref();
-  let hasEnded = false;
-  const recordEnd = () => {
-    hasEnded = true;
+  let hasExited = false;
+  const recordExit = () => {
+    hasExited = true;
   };
-  ended.then(recordEnd, recordEnd);
+  exitPromise.then(recordExit, recordExit);
   await log.handle.close();
 
   try {
-    while (!hasEnded) {
-      const file = await readPidFile(home);
-      if (file !== undefined && file.pid === child.pid && file.status === 'ready') {
-        const url = await serverUrl(home, port);
-        if (await isResponding(url, home)) return { server: { pid: file.pid, port, url } };
+    while (!hasExited) {
+      const pidFile = await readPidFile(home);
+      if (pidFile !== undefined && pidFile.pid === child.pid && pidFile.status === 'ready') {
+        const url = await buildServerUrl(home, port);
+        if (await isResponding(url, home)) return { server: { pid: pidFile.pid, port, url } };
       }
       if (Date.now() > deadline) {
         throw new EmbeddedPostgresError(
@@ -261,17 +260,17 @@ async function launch(
           `starting the embedded PostgreSQL: not ready after ${READY_TIMEOUT_MS / 1000} s. Its log is ${home.logFile}`,
         );
       }
-      await sleep(POLL_MS);
+      await sleep(POLL_INTERVAL_MS);
     }
   } catch (error) {
     child.kill('SIGINT');
     throw error;
   }
-  await ended;
+  await exitPromise;
   return { output: await readLogSince(home.logFile, log.size) };
 }
 
-async function serverUrl(home: Home, port: number): Promise<string> {
+async function buildServerUrl(home: Home, port: number): Promise<string> {
   return `postgresql://postgres:${await readPassword(home)}@127.0.0.1:${port}/postgres`;
 }
 
@@ -279,7 +278,7 @@ async function readPassword(home: Home): Promise<string> {
   try {
     return (await readFile(home.passwordFile, 'utf8')).trim();
   } catch (error) {
-    if (systemCode(error) !== 'ENOENT') throw explainFileError(`reading ${home.passwordFile}`, error);
+    if (getSystemErrorCode(error) !== 'ENOENT') throw explainFileError(`reading ${home.passwordFile}`, error);
     throw new EmbeddedPostgresError(
       'password_missing',
       `the embedded database's password, ${home.passwordFile}, is missing. Restore it from a backup of that folder`,
@@ -296,7 +295,7 @@ async function isResponding(url: string, home: Home): Promise<boolean> {
     await client.query('SELECT 1');
     return true;
   } catch (error) {
-    if (systemCode(error) === '28P01') {
+    if (getSystemErrorCode(error) === '28P01') {
       throw new EmbeddedPostgresError(
         'password_missing',
         `the embedded PostgreSQL rejects the password in ${home.passwordFile}. Restore the database and the password from the same backup`,
@@ -315,7 +314,7 @@ interface PidFile {
   readonly status: string | undefined;
 }
 
-/** The lines are pid, data folder, start time, port, socket folder, address, shared memory key and status. */
+/** The file's lines are: PID, data folder, start time, port, socket folder, address, shared memory key, status. */
 async function readPidFile(home: Home): Promise<PidFile | undefined> {
   try {
     const lines = (await readFile(join(home.data, 'postmaster.pid'), 'utf8')).split('\n');
@@ -326,20 +325,20 @@ async function readPidFile(home: Home): Promise<PidFile | undefined> {
       status: lines[7]?.trim(),
     };
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined;
+    if (getSystemErrorCode(error) === 'ENOENT') return undefined;
     throw explainFileError(`reading ${join(home.data, 'postmaster.pid')}`, error);
   }
 }
 
 function createVersionMismatchError(
   home: Home,
-  existingVersion: number,
-  major: number,
+  dataVersion: number,
+  binariesVersion: number,
 ): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'version_mismatch',
     [
-      `the embedded database in ${home.folder} was created by PostgreSQL ${existingVersion}, but this release includes PostgreSQL ${major}. Nothing was changed. To migrate the data:`,
+      `the embedded database in ${home.folder} was created by PostgreSQL ${dataVersion}, but this release includes PostgreSQL ${binariesVersion}. Nothing was changed. To migrate the data:`,
       '1. in the release that you ran before: npm run migrate -- --serve, which prints how to connect',
       '2. in another terminal: pg_dump … > domain-steward.sql; then stop the server with Ctrl-C',
       `3. move ${home.folder} away; keep it until everything works`,

@@ -19,22 +19,22 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { findBinaries } from '../src/binaries.ts';
 import { prepareHome } from '../src/home.ts';
-import { ensureRunning, stopServer } from '../src/server.ts';
+import { ensureServerRunning, stopServer } from '../src/server.ts';
 import {
   createPrivateFolder,
   FAST_SETTINGS,
-  folders,
   isStopped,
   query,
   readServerPid,
   SHARED_FOLDER,
   start,
   startOwner,
+  temporaryFolders,
   useServers,
 } from './servers.ts';
 
 const isRoot = process.getuid?.() === 0;
-const onLinux = process.platform === 'linux';
+const isLinux = process.platform === 'linux';
 
 useServers();
 
@@ -82,32 +82,33 @@ describe('ownership of a folder', () => {
   test('goes to one of several owners that start concurrently on an empty folder', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'domain-steward-race-'));
     await chmod(dataDir, 0o755);
-    folders.push(dataDir);
+    temporaryFolders.push(dataDir);
     const child = startOwner(dataDir);
-    const started = await Promise.allSettled([
-      child.line(/^serving (.*)$/).then(([, url = '']) => url),
+    const startResults = await Promise.allSettled([
+      child.waitForLine(/^serving (.*)$/).then(([, url = '']) => url),
       ...[1, 2].map(async () => (await start({ dataDir, settings: FAST_SETTINGS })).url),
     ]);
-    const urls = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const urls = startResults.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     expect(urls, child.output()).toHaveLength(1);
     expect(await query(urls[0] ?? '', 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
-    const [, ...here] = started;
-    const refused = here.filter(({ status }) => status === 'rejected');
-    expect(refused.length).toBeGreaterThan(0);
-    for (const one of refused) expect(one).toMatchObject({ reason: IN_USE_ERROR });
+    const [, ...localResults] = startResults;
+    const rejectedResults = localResults.filter(({ status }) => status === 'rejected');
+    expect(rejectedResults.length).toBeGreaterThan(0);
+    for (const result of rejectedResults) expect(result).toMatchObject({ reason: IN_USE_ERROR });
   });
 
   test('is refused because of a running server even if the lock files are deleted', async () => {
     const { url } = await start();
-    const home = join(SHARED_FOLDER, 'postgres');
-    for (const file of await readdir(home)) if (file.startsWith('lock.')) await rm(join(home, file));
+    const homeFolder = join(SHARED_FOLDER, 'postgres');
+    for (const file of await readdir(homeFolder))
+      if (file.startsWith('lock.')) await rm(join(homeFolder, file));
     await expect(start()).rejects.toMatchObject(IN_USE_ERROR);
     expect(await query(url, 'SELECT 1 AS n'), 'the first owner’s server').toEqual([{ n: 1 }]);
   });
 
   test('passes from a killed owner to the next, which takes over the running server', async () => {
     const child = startOwner(SHARED_FOLDER);
-    const [, url] = await child.line(/^serving (.*)$/);
+    const [, url] = await child.waitForLine(/^serving (.*)$/);
     const pid = await readServerPid(SHARED_FOLDER);
     await child.kill('SIGKILL');
 
@@ -120,7 +121,7 @@ describe('ownership of a folder', () => {
 
   test('lasts after Ctrl-C until the owner has drained', async () => {
     const child = startOwner(SHARED_FOLDER);
-    await child.line(/^serving /);
+    await child.waitForLine(/^serving /);
     process.kill(-child.pid, 'SIGINT');
     expect(await child.ended, child.output()).toBe(0);
     expect(child.output()).toMatch(/^drained 42$/m);
@@ -129,14 +130,16 @@ describe('ownership of a folder', () => {
 });
 
 describe('leftovers of an earlier run', () => {
-  test("don't prevent a start: a PID file with the reused number of another process", async () => {
+  test("don't prevent a start: a PID file whose PID now belongs to another process", async () => {
     await (await start()).stop();
-    const other = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
-    onTestFinished(() => {
-      other.kill();
+    const otherProcess = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)'], {
+      stdio: 'ignore',
     });
-    const lines = [
-      other.pid,
+    onTestFinished(() => {
+      otherProcess.kill();
+    });
+    const pidFileLines = [
+      otherProcess.pid,
       join(await realpath(SHARED_FOLDER), 'postgres/data'),
       1,
       5432,
@@ -145,7 +148,7 @@ describe('leftovers of an earlier run', () => {
       '',
       'ready',
     ];
-    await writeFile(join(SHARED_FOLDER, 'postgres/data/postmaster.pid'), `${lines.join('\n')}\n`, {
+    await writeFile(join(SHARED_FOLDER, 'postgres/data/postmaster.pid'), `${pidFileLines.join('\n')}\n`, {
       mode: 0o600,
     });
     const { url } = await start();
@@ -188,13 +191,13 @@ describe('start errors say what to do', () => {
   test('if the programs don’t run on this system', async () => {
     await (await start()).stop();
     const folder = await mkdtemp(join(tmpdir(), 'domain-steward-programs-'));
-    folders.push(folder);
+    temporaryFolders.push(folder);
     await chmod(folder, 0o755);
     for (const name of ['bin', 'lib', 'share']) await mkdir(join(folder, name));
     // Like a program for another libc: the file exists, but its loader doesn't.
     await writeFile(join(folder, 'bin/postgres'), '#!/missing/loader\n', { mode: 0o755 });
     await expect(
-      ensureRunning(await prepareHome(SHARED_FOLDER), { ...(await findBinaries()), folder }, {}),
+      ensureServerRunning(await prepareHome(SHARED_FOLDER), { ...(await findBinaries()), folder }, {}),
     ).rejects.toMatchObject({ problem: 'start_failed', message: expect.stringContaining('glibc') });
   });
 });
@@ -204,67 +207,70 @@ describe('a private folder', () => {
   if (isRoot) {
     test('as root runs the server as another user, with data that this user can access', async () => {
       const folder = await createPrivateFolder();
-      const logged: string[] = [];
+      const logLines: string[] = [];
       const { url, notes, stop } = await start({
         dataDir: folder,
         settings: FAST_SETTINGS,
-        log: (sentence) => logged.push(sentence),
+        log: (sentence) => logLines.push(sentence),
       });
-      const home = await realpath(join(folder, 'postgres'));
-      expect(home).toMatch(/^\/var\/lib\/domain-steward\/[0-9a-f]{16}$/);
-      expect(notes).toEqual([expect.stringContaining(home), expect.stringContaining('user 65534')]);
-      expect(logged, 'logged notes').toEqual(expect.arrayContaining([...notes]));
-      if (onLinux) expect((await stat(`/proc/${await readServerPid(folder)}`)).uid).toBe(65534);
+      const homeFolder = await realpath(join(folder, 'postgres'));
+      expect(homeFolder).toMatch(/^\/var\/lib\/domain-steward\/[0-9a-f]{16}$/);
+      expect(notes).toEqual([expect.stringContaining(homeFolder), expect.stringContaining('user 65534')]);
+      expect(logLines, 'logged notes').toEqual(expect.arrayContaining([...notes]));
+      if (isLinux) expect((await stat(`/proc/${await readServerPid(folder)}`)).uid).toBe(65534);
       await query(url, 'CREATE TABLE kept AS SELECT 7 AS n');
       await stop();
 
-      // The data stays there even if the folder is opened later.
+      // The data isn't moved back even if the user can access the folder later.
       await chmod(folder, 0o755);
-      const again = await start({ dataDir: folder });
-      expect(await query(again.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
+      const restarted = await start({ dataDir: folder });
+      expect(await query(restarted.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
     });
 
     test('as root starts empty if it was recreated, and keeps the earlier data', async () => {
       const folder = await createPrivateFolder();
       const first = await start({ dataDir: folder, settings: FAST_SETTINGS });
-      const home = await realpath(join(folder, 'postgres'));
+      const homeFolder = await realpath(join(folder, 'postgres'));
       await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
       await first.stop();
       await rm(join(folder, 'postgres'));
 
       const homes = await Promise.all([prepareHome(folder), prepareHome(folder)]);
-      expect(new Set(homes.map((each) => each.folder)), 'homes of concurrent starts').toEqual(
-        new Set([`${home}-2`]),
+      expect(new Set(homes.map((preparedHome) => preparedHome.folder)), 'homes of concurrent starts').toEqual(
+        new Set([`${homeFolder}-2`]),
       );
       expect(homes.flatMap(({ notes }) => notes)).toContainEqual(
-        expect.stringContaining(`is left in ${home}.`),
+        expect.stringContaining(`is left in ${homeFolder}.`),
       );
       const second = await start({ dataDir: folder, settings: FAST_SETTINGS });
       expect(await query(second.url, "SELECT to_regclass('kept') AS kept")).toEqual([{ kept: null }]);
       await second.stop();
 
       await rm(join(folder, 'postgres'));
-      await symlink(home, join(folder, 'postgres'));
-      const back = await start({ dataDir: folder });
-      expect(await query(back.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
-      await back.stop();
-      await rm(`${home}-2`, { recursive: true });
+      await symlink(homeFolder, join(folder, 'postgres'));
+      const relinked = await start({ dataDir: folder });
+      expect(await query(relinked.url, 'SELECT n FROM kept')).toEqual([{ n: 7 }]);
+      await relinked.stop();
+      await rm(`${homeFolder}-2`, { recursive: true });
     });
 
     test('as root runs programs from a copy if the other user can’t access them', async () => {
       await (await start()).stop();
-      const clone = await createPrivateFolder();
-      const original = await findBinaries();
-      const unreachable = { ...original, folder: join(clone, 'native') };
-      await cp(original.folder, unreachable.folder, { recursive: true, verbatimSymlinks: true });
+      const privateFolder = await createPrivateFolder();
+      const originalBinaries = await findBinaries();
+      const unreachableBinaries = { ...originalBinaries, folder: join(privateFolder, 'native') };
+      await cp(originalBinaries.folder, unreachableBinaries.folder, {
+        recursive: true,
+        verbatimSymlinks: true,
+      });
 
       const home = await prepareHome(SHARED_FOLDER);
-      const { server } = await ensureRunning(home, unreachable, {});
-      const copy = join(home.folder, `postgresql-${original.version}`);
+      const { server } = await ensureServerRunning(home, unreachableBinaries, {});
+      const copyFolder = join(home.folder, `postgresql-${originalBinaries.version}`);
       expect(await query(server.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
-      if (onLinux) expect(await readlink(`/proc/${server.pid}/exe`)).toBe(join(copy, 'bin/postgres'));
-      expect(home.notes).toContainEqual(expect.stringContaining(copy));
-      expect(await stopServer(home, unreachable, server, 5_000)).toBe(true);
+      if (isLinux) expect(await readlink(`/proc/${server.pid}/exe`)).toBe(join(copyFolder, 'bin/postgres'));
+      expect(home.notes).toContainEqual(expect.stringContaining(copyFolder));
+      expect(await stopServer(home, unreachableBinaries, server, 5_000)).toBe(true);
     });
   } else {
     test('keeps the server and its data private', async () => {

@@ -18,7 +18,7 @@ import {
 useServers();
 
 describe('the owner', () => {
-  test('keeps its data over restarts, and stops the server', async () => {
+  test('keeps its data across restarts, and stops the server', async () => {
     const first = await start({ settings: FAST_SETTINGS });
     await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
     await first.stop();
@@ -31,7 +31,7 @@ describe('the owner', () => {
 
   test('starts a small, durable server that only accepts local connections with the password', async () => {
     const { url } = await start();
-    const wanted = {
+    const expectedSettings = {
       fsync: 'on',
       synchronous_commit: 'on',
       full_page_writes: 'on',
@@ -42,27 +42,29 @@ describe('the owner', () => {
       server_encoding: 'UTF8',
       password_encryption: 'scram-sha-256',
     };
-    const names = Object.keys(wanted);
+    const settingNames = Object.keys(expectedSettings);
     const rows = await query<Record<string, string>>(
       url,
-      `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join(', ')}`,
+      `SELECT ${settingNames.map((name) => `current_setting('${name}') AS ${name}`).join(', ')}`,
     );
-    expect(rows).toEqual([wanted]);
+    expect(rows).toEqual([expectedSettings]);
 
-    const wrong = new URL(url);
-    wrong.password = 'guess';
-    await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
+    const urlWithWrongPassword = new URL(url);
+    urlWithWrongPassword.password = 'guess';
+    await expect(query(urlWithWrongPassword.href, 'SELECT 1')).rejects.toThrow(
+      /password authentication failed/,
+    );
     const { mode } = await stat(join(SHARED_FOLDER, 'postgres/password'));
     expect(mode & 0o777, 'mode of the password file').toBe(0o600);
   });
 });
 
 describe('start errors say what to do', () => {
-  test('if the data has another major version, which is left unchanged', async () => {
+  test('if another major version created the data, which is left unchanged', async () => {
     await (await start()).stop();
-    const file = join(SHARED_FOLDER, 'postgres/data/PG_VERSION');
-    const current = await readFile(file, 'utf8');
-    await writeFile(file, '17\n');
+    const versionFile = join(SHARED_FOLDER, 'postgres/data/PG_VERSION');
+    const currentVersion = await readFile(versionFile, 'utf8');
+    await writeFile(versionFile, '17\n');
     try {
       await expect(start()).rejects.toMatchObject({
         problem: 'version_mismatch',
@@ -70,22 +72,22 @@ describe('start errors say what to do', () => {
           /PostgreSQL 17.*\n.*the release that you ran before[\s\S]*pg_dump[\s\S]*DATABASE_URL/,
         ),
       });
-      expect(await readFile(file, 'utf8')).toBe('17\n');
+      expect(await readFile(versionFile, 'utf8')).toBe('17\n');
     } finally {
-      await writeFile(file, current);
+      await writeFile(versionFile, currentVersion);
     }
   });
 
   test('if the password file is missing', async () => {
     await (await start()).stop();
-    const file = join(SHARED_FOLDER, 'postgres/password');
-    const password = await readFile(file, 'utf8');
-    await rm(file);
+    const passwordFile = join(SHARED_FOLDER, 'postgres/password');
+    const password = await readFile(passwordFile, 'utf8');
+    await rm(passwordFile);
     try {
       await expect(start()).rejects.toMatchObject({ problem: 'password_missing' });
       expect(await isStopped(SHARED_FOLDER), 'server is stopped').toBe(true);
     } finally {
-      await writeFile(file, password, { mode: 0o600 });
+      await writeFile(passwordFile, password, { mode: 0o600 });
     }
   });
 

@@ -6,14 +6,14 @@ import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 import { type Child, startChild } from '../../../test/support/child.ts';
 import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from '../src/index.ts';
 
-const OWNER = new URL('./owner.ts', import.meta.url);
+const OWNER_SCRIPT = new URL('./owner.ts', import.meta.url);
 
-/** Faster, because tests needn't wait for the disk. */
+/** With these, tests don't wait for the disk. */
 export const FAST_SETTINGS = { fsync: 'off' };
 
-/** Shared by all tests, because creating the data takes most of a start's time. Tests leave it stopped. */
+/** Shared by all tests, because creating the data is the slowest part of a start. Tests must stop its server. */
 export const SHARED_FOLDER = join(tmpdir(), `domain-steward-embedded-${process.pid}`);
-export const folders: string[] = [];
+export const temporaryFolders: string[] = [];
 const owners: EmbeddedPostgres[] = [];
 const children: Child[] = [];
 
@@ -24,14 +24,14 @@ export async function start(options: Partial<EmbeddedPostgresOptions> = {}): Pro
 }
 
 export function startOwner(dataDir: string): Child {
-  const child = startChild(OWNER, { args: [dataDir], ownGroup: true });
+  const child = startChild(OWNER_SCRIPT, { args: [dataDir], ownGroup: true });
   children.push(child);
   return child;
 }
 
 export async function createPrivateFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-private-'));
-  folders.push(folder);
+  temporaryFolders.push(folder);
   return folder;
 }
 
@@ -59,7 +59,7 @@ export async function isStopped(dataDir: string): Promise<boolean> {
 }
 
 /** Stops a server that a failed test left running, so that the next test doesn't fail too. */
-async function endServer(dataDir: string): Promise<void> {
+async function stopLeftoverServer(dataDir: string): Promise<void> {
   if (await isStopped(dataDir)) return;
   try {
     process.kill(await readServerPid(dataDir), 'SIGINT');
@@ -75,7 +75,7 @@ async function removeFolder(dataDir: string): Promise<void> {
   await rm(dataDir, { recursive: true, force: true });
 }
 
-/** Creates the shared folder for a file's tests. After each test, stops and removes what it started. */
+/** Creates the shared folder for a file's tests. After each test, stops its servers and removes its other folders. */
 export function useServers(): void {
   beforeAll(async () => {
     await mkdir(SHARED_FOLDER, { mode: 0o755 });
@@ -84,9 +84,9 @@ export function useServers(): void {
   afterEach(async () => {
     for (const child of children.splice(0)) await child.kill();
     for (const owner of owners.splice(0)) await owner.stop();
-    await endServer(SHARED_FOLDER);
-    for (const folder of folders.splice(0)) {
-      await endServer(folder);
+    await stopLeftoverServer(SHARED_FOLDER);
+    for (const folder of temporaryFolders.splice(0)) {
+      await stopLeftoverServer(folder);
       await removeFolder(folder);
     }
   });

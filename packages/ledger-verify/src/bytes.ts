@@ -7,7 +7,7 @@ export function utf8(text: string): Bytes {
   return encoder.encode(text);
 }
 
-export function concat(...parts: readonly Bytes[]): Bytes {
+export function concatBytes(...parts: readonly Bytes[]): Bytes {
   const joined = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let offset = 0;
   for (const part of parts) {

@@ -9,7 +9,7 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
 }
 
 /** @returns an empty object if the value isn't an object */
-export function objectOf(value: Json | undefined): JsonObject {
+export function asObjectOrEmpty(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
@@ -17,9 +17,9 @@ export function objectOf(value: Json | undefined): JsonObject {
  * RFC 8785: members are sorted by the UTF-16 code units of their names, there is no whitespace, and numbers and strings
  * are formatted as in ECMAScript.
  */
-export function canonicalJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+export function toCanonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(toCanonicalJson).join(',')}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
   const names = Object.keys(value).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name] ?? null)}`).join(',')}}`;
+  return `{${names.map((name) => `${JSON.stringify(name)}:${toCanonicalJson(value[name] ?? null)}`).join(',')}}`;
 }

@@ -18,7 +18,7 @@ const EXIT_CODES: Readonly<Record<Report['verdict'], number>> = { proved: 0, dif
 
 class UsageError extends Error {}
 
-function readOption<Value>(
+function parseOption<Value>(
   text: string,
   parse: (text: string) => Value | undefined,
   errorMessage: string,
@@ -28,15 +28,15 @@ function readOption<Value>(
   return value;
 }
 
-function readListOption(
+function parseListOption(
   lists: readonly string[] | undefined,
   parse: (text: string) => string | undefined,
   errorMessage: string,
 ): string[] | undefined {
-  return lists?.flatMap((list) => list.split(',').map((item) => readOption(item, parse, errorMessage)));
+  return lists?.flatMap((list) => list.split(',').map((item) => parseOption(item, parse, errorMessage)));
 }
 
-function readCommandLine(args: readonly string[]): {
+function parseCommandLine(args: readonly string[]): {
   readonly file: string;
   readonly trusted: TrustedInputs;
   readonly json: boolean;
@@ -56,16 +56,16 @@ function readCommandLine(args: readonly string[]): {
   return {
     file,
     trusted: {
-      key: key === undefined ? undefined : readOption(key, parseFingerprint, keyError),
-      anchors: anchor.map((text) => readOption(text, parseAnchor, anchorError)),
-      roots: readListOption(values.roots, parseFingerprint, '--roots expects fingerprints (SHA256:…)'),
+      key: key === undefined ? undefined : parseOption(key, parseFingerprint, keyError),
+      anchors: anchor.map((text) => parseOption(text, parseAnchor, anchorError)),
+      roots: parseListOption(values.roots, parseFingerprint, '--roots expects fingerprints (SHA256:…)'),
     },
     json: values.json,
   };
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const { file, trusted, json } = readCommandLine(args);
+  const { file, trusted, json } = parseCommandLine(args);
   const report = await verify(
     file === '-' ? process.stdin : createReadStream(file),
     trusted,

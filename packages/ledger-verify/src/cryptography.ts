@@ -9,9 +9,9 @@ export type SignatureAlgorithm =
 export interface Cryptography {
   sha256(data: Bytes): Bytes | Promise<Bytes>;
   /**
-   * @param spki the public key in DER
+   * @param spki the DER-encoded public key
    * @param signature in DER for ECDSA, as in WebAuthn
-   * @returns false also if the key is for another algorithm
+   * @returns false if the signature is invalid, or the key is for another algorithm
    */
   verify(
     algorithm: SignatureAlgorithm,

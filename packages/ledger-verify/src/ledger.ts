@@ -1,30 +1,30 @@
 import { type Bytes, toHex, utf8 } from './bytes.ts';
-import { canonicalJson, isJsonObject, objectOf } from './canonical-json.ts';
+import { asObjectOrEmpty, isJsonObject, toCanonicalJson } from './canonical-json.ts';
 import type { Cryptography } from './cryptography.ts';
-import { leafHash, treeHead } from './merkle.ts';
-import { type Differences, describeNumbers, type Report, type TrustedInputs } from './report.ts';
+import { computeLeafHash, computeTreeHead } from './merkle.ts';
+import { type DifferenceCollector, describeNumbers, type Report, type TrustedInputs } from './report.ts';
 import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { Erasure, EventLine, Header, Line, SealLine } from './shapes.ts';
 import { checkSignedEvent, describeUnknownRoot, type Revocation, readRevocation } from './signatures.ts';
 
 export interface FileCheck {
-  checkLine(line: Line, number: number): Promise<void>;
+  checkLine(line: Line, lineNumber: number): Promise<void>;
   finish(): Promise<
     Omit<Report, 'verdict' | 'file' | 'key' | 'order' | 'differences'> & {
-      /** Sentences about the file that may explain mismatches. */
+      /** Sentences about the file that may explain differences. */
       readonly explanations?: readonly string[];
     }
   >;
 }
 
-/** A larger gap isn't reported as missing events, because the number itself must be wrong. */
+/** If a number skips more than this, no numbers are reported as missing, because the number itself must be wrong. */
 const MAX_GAP = 1_000_000;
 
-function range(from: number, to: number): number[] {
+function inclusiveRange(from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 }
 
-/** Deleted events, by person. */
+/** Counts deleted events by the person who deleted them. */
 export function createErasureCollector() {
   const erasures = new Map<string, { count: number; by: string; from: string; to: string }>();
   return {
@@ -33,48 +33,49 @@ export function createErasureCollector() {
       const from = at < previous.from ? at : previous.from;
       erasures.set(by, { by, count: previous.count + 1, from, to: at > previous.to ? at : previous.to });
     },
-    all: () => [...erasures.values()],
+    list: () => [...erasures.values()],
   };
 }
 
 /** If the event was deleted, the stored leaf hash is used. */
-export async function computeEventLeaf(
+export async function computeEventLeafHash(
   cryptography: Cryptography,
   { content, leaf }: EventLine,
 ): Promise<Bytes> {
   if (leaf !== undefined) return leaf;
-  return leafHash(cryptography, utf8(canonicalJson(content ?? null)));
+  return computeLeafHash(cryptography, utf8(toCanonicalJson(content ?? null)));
 }
 
 /** Checks numbers that must increase by one, and finds missing and misplaced ones. */
-function createSequence(what: string, differences: Differences) {
-  const missing = new Set<number>();
-  let first: number | undefined;
-  let next: number | undefined;
+function createSequenceCheck(noun: string, differences: DifferenceCollector) {
+  const missingNumbers = new Set<number>();
+  let firstNumber: number | undefined;
+  let nextNumber: number | undefined;
   return {
-    missing,
+    missing: missingNumbers,
     /** @returns whether the number is new */
-    accept(n: number, where: string): boolean {
-      first ??= n;
-      next ??= n;
-      if (n > next) {
-        if (n - next > MAX_GAP)
-          differences.add('changed', `${what} ${n}: the number is far higher than the previous one`);
-        else for (const number of range(next, n - 1)) missing.add(number);
-      } else if (n < next) {
-        const isLate = missing.delete(n) || n < first;
-        for (const number of range(n + 1, first - 1)) missing.add(number);
-        first = Math.min(first, n);
-        if (isLate) differences.add('reordered', `${what} ${n} comes after a later one${where}`);
-        else differences.add('added', `${what} ${n} appears twice${where}`);
+    accept(n: number, location: string): boolean {
+      firstNumber ??= n;
+      nextNumber ??= n;
+      if (n > nextNumber) {
+        if (n - nextNumber > MAX_GAP)
+          differences.add('changed', `${noun} ${n}: the number is far higher than the previous one`);
+        else for (const number of inclusiveRange(nextNumber, n - 1)) missingNumbers.add(number);
+      } else if (n < nextNumber) {
+        const isLate = missingNumbers.delete(n) || n < firstNumber;
+        for (const number of inclusiveRange(n + 1, firstNumber - 1)) missingNumbers.add(number);
+        firstNumber = Math.min(firstNumber, n);
+        if (isLate) differences.add('reordered', `${noun} ${n} comes after a later one${location}`);
+        else differences.add('added', `${noun} ${n} appears twice${location}`);
         return isLate;
       }
-      missing.delete(n);
-      next = n + 1;
+      missingNumbers.delete(n);
+      nextNumber = n + 1;
       return true;
     },
     reportMissing() {
-      if (missing.size > 0) differences.add('dropped', `${describeNumbers(what, missing)}: not in the file`);
+      if (missingNumbers.size > 0)
+        differences.add('dropped', `${describeNumbers(noun, missingNumbers)}: not in the file`);
     },
   };
 }
@@ -84,14 +85,14 @@ export async function createLedgerCheck(
   header: Header,
   trusted: TrustedInputs,
   cryptography: Cryptography,
-  differences: Differences,
+  differences: DifferenceCollector,
 ): Promise<FileCheck> {
   const sealCheck = await createSealCheck(header, trusted, cryptography, differences);
-  const erasures = createErasureCollector();
-  const eventSequence = createSequence('event', differences);
-  const sealSequence = createSequence('seal', differences);
-  /** Leaf hashes of the events that no seal covers so far. */
-  const uncovered = new Map<number, Bytes>();
+  const erasureCollector = createErasureCollector();
+  const eventSequence = createSequenceCheck('event', differences);
+  const sealSequence = createSequenceCheck('seal', differences);
+  /** Leaf hashes of the events that no seal covers yet. */
+  const uncoveredLeaves = new Map<number, Bytes>();
   let firstSeal: SealLine | undefined;
   let lastSeal: CheckedSeal | undefined;
   let lastSealAt = '';
@@ -100,19 +101,19 @@ export async function createLedgerCheck(
   let signatureCount = 0;
   /** Stored hashes of deleted events. */
   const deletedLeaves = new Map<number, string>();
-  const recorded: RecordedDeletions = { ranges: [], leaves: new Set() };
-  const revoked = new Map<string, Revocation>();
+  const recordedDeletions: RecordedDeletions = { seqRanges: [], leafHashes: new Set() };
+  const revocationsByKey = new Map<string, Revocation>();
   const explanations: string[] = [];
 
-  async function checkEvent(line: EventLine, where: string): Promise<void> {
-    if (!eventSequence.accept(line.seq, where)) return;
+  async function checkEvent(line: EventLine, location: string): Promise<void> {
+    if (!eventSequence.accept(line.seq, location)) return;
     eventCount += 1;
     if (line.erasure !== undefined) {
-      erasures.add(line.erasure);
+      erasureCollector.add(line.erasure);
       deletedLeaves.set(line.seq, toHex(line.leaf ?? new Uint8Array()));
     }
     if (lastSeal !== undefined && line.seq <= lastSeal.to) {
-      differences.add('reordered', `event ${line.seq} comes after the seal that covers it${where}`);
+      differences.add('reordered', `event ${line.seq} comes after the seal that covers it${location}`);
       return;
     }
     if (isRestoreRecord(line))
@@ -126,39 +127,40 @@ export async function createLedgerCheck(
     const rootFault =
       signedEvent?.isAboutOrder === true ? describeUnknownRoot(signedEvent, trusted.roots) : undefined;
     if (rootFault !== undefined) differences.add('key', `event ${line.seq}: ${rootFault}`);
-    for (const { key, text } of (signedEvent?.keys ?? []).flatMap(
-      (signingKey) => revoked.get(signingKey) ?? [],
+    for (const { key, text } of (signedEvent?.keyFingerprints ?? []).flatMap(
+      (signingKey) => revocationsByKey.get(signingKey) ?? [],
     ))
       differences.add('key', `event ${line.seq}: its signature rests on ${key}, which had been ${text}`);
-    if (line.content?.['kind'] === 'events_forgotten') collectRecordedDeletions(line, recorded);
+    if (line.content?.['kind'] === 'events_forgotten') collectRecordedDeletions(line, recordedDeletions);
     const revocation = readRevocation(line);
-    if (revocation !== undefined && !revoked.has(revocation.key)) revoked.set(revocation.key, revocation);
-    uncovered.set(line.seq, await computeEventLeaf(cryptography, line));
+    if (revocation !== undefined && !revocationsByKey.has(revocation.key))
+      revocationsByKey.set(revocation.key, revocation);
+    uncoveredLeaves.set(line.seq, await computeEventLeafHash(cryptography, line));
   }
 
   async function checkCoverage({ n, from, to, root }: SealLine): Promise<void> {
     const isHuge = to - from > MAX_GAP;
-    const seqs = isHuge ? [] : range(from, to);
-    const leaves = seqs.flatMap((seq) => uncovered.get(seq) ?? []);
+    const seqs = isHuge ? [] : inclusiveRange(from, to);
+    const leaves = seqs.flatMap((seq) => uncoveredLeaves.get(seq) ?? []);
     const isComplete = leaves.length === seqs.length && !isHuge;
     if (isHuge) differences.add('changed', `seal ${n} says that it covers ${to - from + 1} events`);
-    for (const seq of seqs) if (!uncovered.delete(seq)) eventSequence.missing.add(seq);
-    if (isComplete && toHex(await treeHead(cryptography, leaves)) !== root)
+    for (const seq of seqs) if (!uncoveredLeaves.delete(seq)) eventSequence.missing.add(seq);
+    if (isComplete && toHex(await computeTreeHead(cryptography, leaves)) !== root)
       differences.add('changed', `${describeNumbers('event', seqs)}: not what seal ${n} sealed`);
-    const earlyEvents = [...uncovered.keys()].filter((seq) => seq > to);
+    const earlyEvents = [...uncoveredLeaves.keys()].filter((seq) => seq > to);
     if (earlyEvents.length > 0)
       differences.add(
         'reordered',
         `${describeNumbers('event', earlyEvents)}: before seal ${n}, which ends with event ${to}`,
       );
-    const uncoveredEvents = [...uncovered.keys()].filter((seq) => seq < from);
+    const uncoveredEvents = [...uncoveredLeaves.keys()].filter((seq) => seq < from);
     if (uncoveredEvents.length > 0)
       differences.add('added', `${describeNumbers('event', uncoveredEvents)}: covered by no seal`);
-    for (const seq of uncoveredEvents) uncovered.delete(seq);
+    for (const seq of uncoveredEvents) uncoveredLeaves.delete(seq);
   }
 
-  async function checkSeal(line: SealLine, where: string): Promise<void> {
-    if (!sealSequence.accept(line.n, where)) return;
+  async function checkSeal(line: SealLine, location: string): Promise<void> {
+    if (!sealSequence.accept(line.n, location)) return;
     sealCount += 1;
     if (lastSeal !== undefined && lastSeal.n + 1 === line.n && line.from !== lastSeal.to + 1)
       differences.add(
@@ -173,57 +175,57 @@ export async function createLedgerCheck(
     await checkCoverage(line);
   }
 
-  function checkEnds(): string[] {
-    const unknown: string[] = [];
-    const numbers = trusted.anchors.map(({ n }) => n);
+  function checkFileEnds(): string[] {
+    const unknownNotes: string[] = [];
+    const anchorNumbers = trusted.anchors.map(({ n }) => n);
     if (firstSeal === undefined || lastSeal === undefined) {
-      if (numbers.length === 0) return ['There is no seal in the file, so nothing in it is proved.'];
+      if (anchorNumbers.length === 0) return ['There is no seal in the file, so nothing in it is proved.'];
       differences.add(
         'cut',
-        `${describeNumbers('seal', numbers)}: anchored, but there is no seal in the file`,
+        `${describeNumbers('seal', anchorNumbers)}: anchored, but there is no seal in the file`,
       );
-      return unknown;
+      return unknownNotes;
     }
     const firstNumber = firstSeal.n;
     const lastNumber = lastSeal.n;
-    const laterAnchors = numbers.filter((n) => n > lastNumber);
+    const laterAnchors = anchorNumbers.filter((n) => n > lastNumber);
     if (laterAnchors.length > 0)
       differences.add(
         'cut',
         `the file ends with seal ${lastNumber}, but ${describeNumbers('seal', laterAnchors)} was anchored: the end is missing`,
       );
-    if (firstNumber === 1 || numbers.includes(firstNumber - 1)) return unknown;
-    const earlierAnchors = numbers.filter((n) => n < firstNumber);
+    if (firstNumber === 1 || anchorNumbers.includes(firstNumber - 1)) return unknownNotes;
+    const earlierAnchors = anchorNumbers.filter((n) => n < firstNumber);
     if (earlierAnchors.length > 0)
       differences.add(
         'cut',
         `the file begins with seal ${firstNumber}, but ${describeNumbers('seal', earlierAnchors)} was anchored: the beginning is missing`,
       );
     else
-      unknown.push(
+      unknownNotes.push(
         `The file begins with seal ${firstNumber}: only the anchor of seal ${firstNumber - 1} can show whether something was cut off before it (--anchor ${firstNumber - 1}:HEX).`,
       );
-    return unknown;
+    return unknownNotes;
   }
 
   return {
-    async checkLine(line, number) {
-      const where = ` (line ${number})`;
-      if (line.type === 'event') await checkEvent(line, where);
-      else if (line.type === 'seal') await checkSeal(line, where);
-      else differences.add('added', `a line of a type that ledgers do not have: ${line.type}${where}`);
+    async checkLine(line, lineNumber) {
+      const location = ` (line ${lineNumber})`;
+      if (line.type === 'event') await checkEvent(line, location);
+      else if (line.type === 'seal') await checkSeal(line, location);
+      else differences.add('added', `a line of a type that ledgers do not have: ${line.type}${location}`);
     },
     async finish() {
-      if (uncovered.size > 0)
+      if (uncoveredLeaves.size > 0)
         differences.add(
           'cut',
-          `${describeNumbers('event', uncovered.keys())}: no seal follows that covers it: the end was cut off, or it was added`,
+          `${describeNumbers('event', uncoveredLeaves.keys())}: no seal follows that covers it: the end was cut off, or it was added`,
         );
       eventSequence.reportMissing();
       sealSequence.reportMissing();
-      const unknown = [...checkEnds(), ...describeUnrecordedDeletions(deletedLeaves, recorded)];
+      const unknown = [...checkFileEnds(), ...describeUnrecordedDeletions(deletedLeaves, recordedDeletions)];
       const anchored = sealCheck.matchedAnchors.at(-1);
-      const result = { anchored, erasures: erasures.all(), unknown, notes: [], explanations };
+      const result = { anchored, erasures: erasureCollector.list(), unknown, notes: [], explanations };
       if (firstSeal === undefined || lastSeal === undefined)
         return { ...result, events: undefined, seals: undefined, proved: [] };
       const eventRange = { from: firstSeal.from, to: lastSeal.to, count: eventCount };
@@ -250,45 +252,45 @@ export async function createLedgerCheck(
   };
 }
 
-/** The deleted events that a later event lists: by number, or by hash if they weren't sealed when they were deleted. */
+/** Deletions listed by later events. Events that weren't sealed when they were deleted are listed by leaf hash. */
 interface RecordedDeletions {
-  readonly ranges: (readonly [number, number])[];
-  readonly leaves: Set<string>;
+  readonly seqRanges: (readonly [number, number])[];
+  readonly leafHashes: Set<string>;
 }
 
-function collectRecordedDeletions({ content }: EventLine, recorded: RecordedDeletions): void {
-  const { seqs, leaves } = objectOf(content?.['data']);
+function collectRecordedDeletions({ content }: EventLine, recordedDeletions: RecordedDeletions): void {
+  const { seqs, leaves } = asObjectOrEmpty(content?.['data']);
   for (const range of Array.isArray(seqs) ? seqs : []) {
     const [from, to] = Array.isArray(range) ? range : [];
-    if (typeof from === 'number' && typeof to === 'number') recorded.ranges.push([from, to]);
+    if (typeof from === 'number' && typeof to === 'number') recordedDeletions.seqRanges.push([from, to]);
   }
   for (const leaf of Array.isArray(leaves) ? leaves : [])
-    if (typeof leaf === 'string') recorded.leaves.add(leaf);
+    if (typeof leaf === 'string') recordedDeletions.leafHashes.add(leaf);
 }
 
 function describeUnrecordedDeletions(
   deletedLeaves: ReadonlyMap<number, string>,
-  { ranges, leaves }: RecordedDeletions,
+  { seqRanges, leafHashes }: RecordedDeletions,
 ): string[] {
-  const sorted = [...ranges].sort(([a], [b]) => a - b);
-  let next = 0;
-  let reached = 0;
-  const unrecorded: number[] = [];
+  const sortedRanges = [...seqRanges].sort(([a], [b]) => a - b);
+  let rangeIndex = 0;
+  let lastRecordedSeq = 0;
+  const unrecordedSeqs: number[] = [];
   for (const [seq, leaf] of [...deletedLeaves].sort(([a], [b]) => a - b)) {
-    for (; (sorted[next]?.[0] ?? Number.POSITIVE_INFINITY) <= seq; next += 1)
-      reached = Math.max(reached, sorted[next]?.[1] ?? 0);
-    if (seq > reached && !leaves.has(leaf)) unrecorded.push(seq);
+    for (; (sortedRanges[rangeIndex]?.[0] ?? Number.POSITIVE_INFINITY) <= seq; rangeIndex += 1)
+      lastRecordedSeq = Math.max(lastRecordedSeq, sortedRanges[rangeIndex]?.[1] ?? 0);
+    if (seq > lastRecordedSeq && !leafHashes.has(leaf)) unrecordedSeqs.push(seq);
   }
-  if (unrecorded.length === 0) return [];
+  if (unrecordedSeqs.length === 0) return [];
   return [
-    `${describeNumbers('event', unrecorded)}: without content, and no event in the file records its deletion. Either a later event does (export a newer file), or someone blanked it.`,
+    `${describeNumbers('event', unrecordedSeqs)}: without content, and no event in the file records its deletion. Either a later event does (export a newer file), or someone blanked it.`,
   ];
 }
 
 /** Whether the event is the bot's record that the database was restored from an earlier state. */
 function isRestoreRecord({ content }: EventLine): boolean {
   if (content?.['kind'] === 'database_restored') return true;
-  const { differences } = objectOf(content?.['data']);
+  const { differences } = asObjectOrEmpty(content?.['data']);
   return (
     content?.['kind'] === 'ledger_differs' &&
     Array.isArray(differences) &&

@@ -3,18 +3,18 @@ import { isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
 /** @throws {TypeError} if a line isn't UTF-8 */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  let rest = '';
+  let incompleteLine = '';
   for await (const chunk of chunks) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
+    const lines = (incompleteLine + decoder.decode(chunk, { stream: true })).split('\n');
+    incompleteLine = lines.pop() ?? '';
     yield* lines;
   }
-  rest += decoder.decode();
-  if (rest !== '') yield rest;
+  incompleteLine += decoder.decode();
+  if (incompleteLine !== '') yield incompleteLine;
 }
 
 /** @returns undefined if the line isn't an object, or if other parsers could read it differently */
-export function readObject(line: string): JsonObject | undefined {
+export function parseObject(line: string): JsonObject | undefined {
   try {
     const value: Json = JSON.parse(line);
     if (!isJsonObject(value)) return undefined;
@@ -32,17 +32,17 @@ function hasInfinity(value: Json): boolean {
     : typeof value === 'number' && !Number.isFinite(value);
 }
 
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
+const JSON_TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
 
 function hasDuplicateMember(text: string): boolean {
-  const memberNames: (Set<string> | undefined)[] = [];
+  const memberNameStack: (Set<string> | undefined)[] = [];
   let previousToken = '';
-  for (const [token] of text.matchAll(TOKEN)) {
-    if (token === '{' || token === '[') memberNames.push(token === '{' ? new Set() : undefined);
-    else if (token === '}' || token === ']') memberNames.pop();
+  for (const [token] of text.matchAll(JSON_TOKEN)) {
+    if (token === '{' || token === '[') memberNameStack.push(token === '{' ? new Set() : undefined);
+    else if (token === '}' || token === ']') memberNameStack.pop();
     else if (token === ':') {
       const name: string = JSON.parse(previousToken);
-      const names = memberNames.at(-1);
+      const names = memberNameStack.at(-1);
       if (names?.has(name) === true) return true;
       names?.add(name);
     }

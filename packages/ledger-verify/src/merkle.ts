@@ -1,4 +1,4 @@
-import { type Bytes, concat } from './bytes.ts';
+import { type Bytes, concatBytes } from './bytes.ts';
 import type { Cryptography } from './cryptography.ts';
 
 /* Merkle trees of RFC 6962, section 2.1. */
@@ -6,23 +6,23 @@ import type { Cryptography } from './cryptography.ts';
 const LEAF_PREFIX = Uint8Array.of(0);
 const NODE_PREFIX = Uint8Array.of(1);
 
-export async function leafHash({ sha256 }: Cryptography, entry: Bytes): Promise<Bytes> {
-  return sha256(concat(LEAF_PREFIX, entry));
+export async function computeLeafHash({ sha256 }: Cryptography, entry: Bytes): Promise<Bytes> {
+  return sha256(concatBytes(LEAF_PREFIX, entry));
 }
 
-async function nodeHash({ sha256 }: Cryptography, left: Bytes, right: Bytes): Promise<Bytes> {
-  return sha256(concat(NODE_PREFIX, left, right));
+async function computeNodeHash({ sha256 }: Cryptography, left: Bytes, right: Bytes): Promise<Bytes> {
+  return sha256(concatBytes(NODE_PREFIX, left, right));
 }
 
 /** Calculates the tree head level by level. A node without a sibling moves up unchanged. */
-export async function treeHead(cryptography: Cryptography, leaves: readonly Bytes[]): Promise<Bytes> {
+export async function computeTreeHead(cryptography: Cryptography, leaves: readonly Bytes[]): Promise<Bytes> {
   let level = leaves;
   while (level.length > 1) {
     const parents: Bytes[] = [];
     for (let index = 0; index < level.length; index += 2) {
       const [left, right] = level.slice(index, index + 2);
       if (left !== undefined)
-        parents.push(right === undefined ? left : await nodeHash(cryptography, left, right));
+        parents.push(right === undefined ? left : await computeNodeHash(cryptography, left, right));
     }
     level = parents;
   }
@@ -40,28 +40,28 @@ export interface InclusionPath {
  * The tree head that a path leads to (RFC 9162, section 2.1.3.2; RFC 6962 doesn't specify this).
  * @returns undefined if a tree of that size has no such path
  */
-export async function headOfPath(
+export async function computePathHead(
   cryptography: Cryptography,
   leaf: Bytes,
   { index, size, path }: InclusionPath,
 ): Promise<Bytes | undefined> {
   if (index < 0 || index >= size) return undefined;
   let head = leaf;
-  let node = index;
-  let last = size - 1;
+  let nodeIndex = index;
+  let lastIndex = size - 1;
   for (const sibling of path) {
-    if (last === 0) return undefined;
-    if (node % 2 === 1 || node === last) {
-      head = await nodeHash(cryptography, sibling, head);
-      while (node % 2 === 0 && node !== 0) {
-        node /= 2;
-        last = Math.floor(last / 2);
+    if (lastIndex === 0) return undefined;
+    if (nodeIndex % 2 === 1 || nodeIndex === lastIndex) {
+      head = await computeNodeHash(cryptography, sibling, head);
+      while (nodeIndex % 2 === 0 && nodeIndex !== 0) {
+        nodeIndex /= 2;
+        lastIndex = Math.floor(lastIndex / 2);
       }
     } else {
-      head = await nodeHash(cryptography, head, sibling);
+      head = await computeNodeHash(cryptography, head, sibling);
     }
-    node = Math.floor(node / 2);
-    last = Math.floor(last / 2);
+    nodeIndex = Math.floor(nodeIndex / 2);
+    lastIndex = Math.floor(lastIndex / 2);
   }
-  return last === 0 ? head : undefined;
+  return lastIndex === 0 ? head : undefined;
 }

@@ -1,10 +1,10 @@
 import { toHex, utf8 } from './bytes.ts';
-import { canonicalJson, type Json, objectOf } from './canonical-json.ts';
+import { asObjectOrEmpty, type Json, toCanonicalJson } from './canonical-json.ts';
 import type { Cryptography } from './cryptography.ts';
-import { computeEventLeaf, createErasureCollector, type FileCheck } from './ledger.ts';
-import { headOfPath } from './merkle.ts';
-import { type Differences, describeNumbers, type Report, type TrustedInputs } from './report.ts';
-import { type CheckedSeal, createSealCheck } from './seals.ts';
+import { computeEventLeafHash, createErasureCollector, type FileCheck } from './ledger.ts';
+import { computePathHead } from './merkle.ts';
+import { type DifferenceCollector, describeNumbers, type Report, type TrustedInputs } from './report.ts';
+import { type CheckedSeal, createSealCheck, type MatchedAnchor } from './seals.ts';
 import type { AnchorLine, EventLine, Header, PathLine, SealLine, StatementLine } from './shapes.ts';
 import { checkSignedEvent, describeUnknownRoot, readRevocation } from './signatures.ts';
 
@@ -21,7 +21,7 @@ export async function createReceiptCheck(
   header: Header,
   trusted: TrustedInputs,
   cryptography: Cryptography,
-  differences: Differences,
+  differences: DifferenceCollector,
 ): Promise<FileCheck> {
   const receipt: Receipt = {
     statements: [],
@@ -33,70 +33,76 @@ export async function createReceiptCheck(
   const sealCheck = await createSealCheck(header, trusted, cryptography, differences);
 
   /** Numbers must increase and be unique for each type of line. */
-  function addLine<Line>(lines: Map<number, Line>, n: number, line: Line, what: string, where: string): void {
-    const last = [...lines.keys()].at(-1) ?? 0;
-    if (lines.has(n)) differences.add('added', `${what} ${n} appears twice${where}`);
-    else if (n < last) differences.add('reordered', `${what} ${n} comes after a later one${where}`);
+  function addLine<Line>(
+    lines: Map<number, Line>,
+    n: number,
+    line: Line,
+    label: string,
+    location: string,
+  ): void {
+    const lastNumber = [...lines.keys()].at(-1) ?? 0;
+    if (lines.has(n)) differences.add('added', `${label} ${n} appears twice${location}`);
+    else if (n < lastNumber) differences.add('reordered', `${label} ${n} comes after a later one${location}`);
     if (!lines.has(n)) lines.set(n, line);
   }
 
   return {
-    async checkLine(line, number) {
-      const where = ` (line ${number})`;
+    async checkLine(line, lineNumber) {
+      const location = ` (line ${lineNumber})`;
       if (line.type === 'statement') receipt.statements.push(line);
-      else if (line.type === 'event') addLine(receipt.events, line.seq, line, 'event', where);
-      else if (line.type === 'path') addLine(receipt.paths, line.seq, line, 'the path of event', where);
-      else if (line.type === 'seal') addLine(receipt.seals, line.n, line, 'seal', where);
-      else addLine(receipt.anchors, line.n, line, 'anchor', where);
+      else if (line.type === 'event') addLine(receipt.events, line.seq, line, 'event', location);
+      else if (line.type === 'path') addLine(receipt.paths, line.seq, line, 'the path of event', location);
+      else if (line.type === 'seal') addLine(receipt.seals, line.n, line, 'seal', location);
+      else addLine(receipt.anchors, line.n, line, 'anchor', location);
     },
     async finish() {
-      let last: CheckedSeal | undefined;
-      const hashes = new Map<number, string>();
+      let previousSeal: CheckedSeal | undefined;
+      const sealHashes = new Map<number, string>();
       for (const seal of receipt.seals.values()) {
-        const isNext = last !== undefined && last.n + 1 === seal.n;
-        last = await sealCheck.check(seal, isNext ? last : undefined);
-        hashes.set(seal.n, last.hash);
+        const isConsecutive = previousSeal !== undefined && previousSeal.n + 1 === seal.n;
+        previousSeal = await sealCheck.check(seal, isConsecutive ? previousSeal : undefined);
+        sealHashes.set(seal.n, previousSeal.hash);
       }
-      checkAnchors(receipt, hashes, differences);
+      checkAnchors(receipt, sealHashes, differences);
       await checkPaths(receipt, cryptography, differences);
-      const orderNotes = checkOrder(header, receipt, differences);
+      const subjectNotes = checkSubjects(header, receipt, differences);
       const statementResult = await checkStatement(header, receipt, cryptography, differences);
       const signatureResult = await checkSignatures(
         header,
-        receipt.events.values(),
+        [...receipt.events.values()],
         trusted,
         cryptography,
         differences,
       );
-      const erasures = createErasureCollector();
-      for (const event of receipt.events.values()) if (event.erasure) erasures.add(event.erasure);
+      const erasureCollector = createErasureCollector();
+      for (const event of receipt.events.values()) if (event.erasure) erasureCollector.add(event.erasure);
       const seqs = [...receipt.events.keys()];
       const sealNumbers = [...receipt.seals.keys()];
-      const [from = 0] = seqs;
-      const [firstSeal = 0] = sealNumbers;
-      const datedEvents = dateEvents(
+      const [firstSeq = 0] = seqs;
+      const [firstSealNumber = 0] = sealNumbers;
+      const datedEvents = findDatedEvents(
         receipt,
         sealCheck.matchedAnchors.map((anchor) => ({
           ...anchor,
           description: `seal ${anchor.seal} left (${anchor.at})`,
         })),
       );
-      const unused = trusted.anchors.map(({ n }) => n).filter((n) => !receipt.seals.has(n));
+      const unusedAnchorNumbers = trusted.anchors.map(({ n }) => n).filter((n) => !receipt.seals.has(n));
       const isEmpty = seqs.length === 0 || sealNumbers.length === 0;
       return {
-        events: isEmpty ? undefined : { from, to: seqs.at(-1) ?? from, count: seqs.length },
+        events: isEmpty ? undefined : { from: firstSeq, to: seqs.at(-1) ?? firstSeq, count: seqs.length },
         seals: isEmpty
           ? undefined
-          : { from: firstSeal, to: sealNumbers.at(-1) ?? firstSeal, count: sealNumbers.length },
-        anchored: datedEvents.newest,
-        erasures: erasures.all(),
+          : { from: firstSealNumber, to: sealNumbers.at(-1) ?? firstSealNumber, count: sealNumbers.length },
+        anchored: datedEvents.newestAnchor,
+        erasures: erasureCollector.list(),
         proved: [
           `${seqs.length} events of order ${header.order} are in the ledger with this content (${describeNumbers('event', seqs)}).`,
           `The seals over them (${describeNumbers('seal', sealNumbers)}) are signed by ${header.key}.`,
           ...statementResult.proved,
           ...signatureResult.proved.map(({ text, seq }) => {
-            const anchor = datedEvents.anchorByEvent.get(seq);
-            return `${text}${anchor === undefined ? '' : `, before ${anchor}`}.`;
+            const anchorDescription = datedEvents.anchorDescriptionBySeq.get(seq);
+            return `${text}${anchorDescription === undefined ? '' : `, before ${anchorDescription}`}.`;
           }),
           ...datedEvents.proved,
         ],
@@ -105,13 +111,13 @@ export async function createReceiptCheck(
           ...statementResult.unknown,
         ],
         notes: [
-          ...orderNotes,
+          ...subjectNotes,
           ...signatureResult.notes,
           ...describeUndatedEvents(seqs, datedEvents),
-          ...(unused.length === 0
+          ...(unusedAnchorNumbers.length === 0
             ? []
             : [
-                `${describeNumbers('seal', unused)}: anchored, but not in this receipt, so the anchor proves nothing here.`,
+                `${describeNumbers('seal', unusedAnchorNumbers)}: anchored, but not in this receipt, so the anchor proves nothing here.`,
               ]),
           'A receipt proves only its own content. Only the ledger proves that no event of the order and no revocation of a key is missing.',
         ],
@@ -123,7 +129,7 @@ export async function createReceiptCheck(
 async function checkPaths(
   receipt: Receipt,
   cryptography: Cryptography,
-  differences: Differences,
+  differences: DifferenceCollector,
 ): Promise<void> {
   const { events, paths, seals } = receipt;
   const eventsWithoutPath = [...events.keys()].filter((seq) => !paths.has(seq));
@@ -143,47 +149,43 @@ async function checkPaths(
     else if (index !== seq - seal.from || size !== seal.to - seal.from + 1)
       differences.add('changed', `the path of event ${seq} is not one into seal ${seal.n}`);
     else {
-      const head = await headOfPath(cryptography, await computeEventLeaf(cryptography, event), path);
+      const head = await computePathHead(cryptography, await computeEventLeafHash(cryptography, event), path);
       if (head === undefined || toHex(head) !== seal.root)
         differences.add('changed', `event ${seq}: it, or its path, is not what seal ${seal.n} sealed`);
     }
   }
 }
 
-/** A known anchor that matches. It dates its seal and all earlier seals in the chain. */
-interface DatingAnchor {
-  readonly seal: number;
-  readonly to: number;
-  readonly at: string;
-  /** As the end of a sentence: which seal was published, and when. */
+/** Dates its seal and all earlier seals in the chain. */
+interface DescribedAnchor extends MatchedAnchor {
+  /** The end of a sentence, such as `seal 3 left (2026-11-28T02:00:00Z)`. */
   readonly description: string;
 }
 
 interface DatedEvents {
-  readonly newest: Report['anchored'];
-  /** The description of the anchor that dates each event. */
-  readonly anchorByEvent: ReadonlyMap<number, string>;
+  readonly newestAnchor: Report['anchored'];
+  readonly anchorDescriptionBySeq: ReadonlyMap<number, string>;
   readonly proved: string[];
 }
 
 /**
- * Finds the events that anchors date. An anchor dates a seal only if all seals between the two are in the file.
- * Otherwise, the holder of the key could create a seal today and put it before one that was published long ago.
+ * Finds the events that anchors date. An anchor dates an earlier seal only if the file has all seals up to the anchored
+ * one. Otherwise, the key's holder could create a seal today and insert it before one that was published long ago.
  * @param anchors in the order of their seals
  */
-function dateEvents({ paths, seals }: Receipt, anchors: readonly DatingAnchor[]): DatedEvents {
-  const eventsByAnchor = new Map<DatingAnchor, number[]>();
+function findDatedEvents({ paths, seals }: Receipt, anchors: readonly DescribedAnchor[]): DatedEvents {
+  const eventsByAnchor = new Map<DescribedAnchor, number[]>();
   for (const { seq, seal } of paths.values()) {
-    let end = seal;
-    while (seals.has(end + 1)) end += 1;
-    const firstAnchor = anchors.find((anchor) => anchor.seal >= seal && anchor.seal <= end);
+    let lastConsecutiveSeal = seal;
+    while (seals.has(lastConsecutiveSeal + 1)) lastConsecutiveSeal += 1;
+    const firstAnchor = anchors.find((anchor) => anchor.seal >= seal && anchor.seal <= lastConsecutiveSeal);
     if (firstAnchor !== undefined)
       eventsByAnchor.set(firstAnchor, [...(eventsByAnchor.get(firstAnchor) ?? []), seq]);
   }
-  const newest = [...eventsByAnchor.keys()].at(-1);
+  const newestAnchor = [...eventsByAnchor.keys()].at(-1);
   return {
-    newest: newest && { seal: newest.seal, to: newest.to, at: newest.at },
-    anchorByEvent: new Map(
+    newestAnchor: newestAnchor && { seal: newestAnchor.seal, to: newestAnchor.to, at: newestAnchor.at },
+    anchorDescriptionBySeq: new Map(
       [...eventsByAnchor].flatMap(([{ description }, seqs]) =>
         seqs.map((seq) => [seq, description] as const),
       ),
@@ -195,9 +197,9 @@ function dateEvents({ paths, seals }: Receipt, anchors: readonly DatingAnchor[])
   };
 }
 
-function describeUndatedEvents(seqs: readonly number[], { anchorByEvent }: DatedEvents): string[] {
-  const undatedEvents = seqs.filter((seq) => !anchorByEvent.has(seq));
-  return anchorByEvent.size === 0 || undatedEvents.length === 0
+function describeUndatedEvents(seqs: readonly number[], { anchorDescriptionBySeq }: DatedEvents): string[] {
+  const undatedEvents = seqs.filter((seq) => !anchorDescriptionBySeq.has(seq));
+  return anchorDescriptionBySeq.size === 0 || undatedEvents.length === 0
     ? []
     : [
         `${describeNumbers('event', undatedEvents)}: after every anchor that is known, so no anchor covers this.`,
@@ -206,11 +208,11 @@ function describeUndatedEvents(seqs: readonly number[], { anchorByEvent }: Dated
 
 function checkAnchors(
   { anchors }: Receipt,
-  hashes: ReadonlyMap<number, string>,
-  differences: Differences,
+  sealHashes: ReadonlyMap<number, string>,
+  differences: DifferenceCollector,
 ): void {
   for (const { n, hash } of anchors.values())
-    if (hashes.get(n) !== hash) differences.add('changed', `anchor ${n} is not the hash of seal ${n}`);
+    if (sealHashes.get(n) !== hash) differences.add('changed', `anchor ${n} is not the hash of seal ${n}`);
 }
 
 function describeEvents(events: readonly { readonly seq: number }[]): string {
@@ -221,15 +223,15 @@ function describeEvents(events: readonly { readonly seq: number }[]): string {
 }
 
 /** @returns notes about events that aren't about an order */
-function checkOrder({ order }: Header, { events }: Receipt, differences: Differences): string[] {
+function checkSubjects({ order }: Header, { events }: Receipt, differences: DifferenceCollector): string[] {
   const foreignEvents = [...events.values()].filter(({ content }) => {
-    const { kind, id } = objectOf(content?.['subject']);
+    const { kind, id } = asObjectOrEmpty(content?.['subject']);
     return kind === 'order' && id !== order;
   });
   if (foreignEvents.length > 0)
     differences.add('added', `${describeEvents(foreignEvents)}: about an order other than ${order}`);
   const unrelatedEvents = [...events.values()].filter(
-    ({ content }) => content !== undefined && objectOf(content['subject'])['kind'] !== 'order',
+    ({ content }) => content !== undefined && asObjectOrEmpty(content['subject'])['kind'] !== 'order',
   );
   return unrelatedEvents.length === 0
     ? []
@@ -240,34 +242,35 @@ async function checkStatement(
   { order }: Header,
   { statements, events }: Receipt,
   { sha256 }: Cryptography,
-  differences: Differences,
+  differences: DifferenceCollector,
 ): Promise<{ readonly proved: string[]; readonly unknown: string[] }> {
-  const [line] = statements;
+  const [statementLine] = statements;
   if (statements.length > 1)
     differences.add('added', `${statements.length} statements, but a receipt has only one`);
-  if (line === undefined) {
+  if (statementLine === undefined) {
     differences.add('dropped', 'the statement is missing');
     return { proved: [], unknown: [] };
   }
-  const hash = line.hash ?? toHex(await sha256(utf8(canonicalJson(line.statement ?? null))));
-  if (line.statement !== undefined && line.statement['order'] !== order)
+  const hash =
+    statementLine.hash ?? toHex(await sha256(utf8(toCanonicalJson(statementLine.statement ?? null))));
+  if (statementLine.statement !== undefined && statementLine.statement['order'] !== order)
     differences.add('changed', `the statement is that of another order than ${order}`);
-  const references = [...events.values()].flatMap(({ seq, content }) => {
-    const { statement } = objectOf(content?.['data']);
+  const statementReferences = [...events.values()].flatMap(({ seq, content }) => {
+    const { statement } = asObjectOrEmpty(content?.['data']);
     return typeof statement === 'string' ? [{ seq, statement }] : [];
   });
-  const mismatches = references.filter(({ statement }) => statement !== hash).map(({ seq }) => seq);
+  const mismatches = statementReferences.filter(({ statement }) => statement !== hash).map(({ seq }) => seq);
   if (mismatches.length > 0)
     differences.add(
       'changed',
       `the statement is not the one that ${describeNumbers('event', mismatches)} name`,
     );
-  if (references.length === 0)
+  if (statementReferences.length === 0)
     return {
       proved: [],
       unknown: ['No event in the receipt names the statement, so it may not be the one that was approved.'],
     };
-  if (line.statement === undefined)
+  if (statementLine.statement === undefined)
     return {
       proved: [],
       unknown: [
@@ -276,17 +279,17 @@ async function checkStatement(
     };
   return {
     proved: [
-      `The statement (${hash}) is the one that ${describeEvents(references)} name.`,
-      ...checkTime(line.statement['notBefore'], events.values(), differences),
+      `The statement (${hash}) is the one that ${describeEvents(statementReferences)} name.`,
+      ...checkSendTime(statementLine.statement['notBefore'], events.values(), differences),
     ],
     unknown: [],
   };
 }
 
-function checkTime(
+function checkSendTime(
   notBefore: Json | undefined,
   events: Iterable<EventLine>,
-  differences: Differences,
+  differences: DifferenceCollector,
 ): string[] {
   if (typeof notBefore !== 'string') return [];
   const earlyEvents = [...events].filter(
@@ -303,17 +306,16 @@ function checkTime(
 
 async function checkSignatures(
   { order }: Header,
-  events: Iterable<EventLine>,
+  events: readonly EventLine[],
   { roots }: TrustedInputs,
   cryptography: Cryptography,
-  differences: Differences,
+  differences: DifferenceCollector,
 ): Promise<{ readonly proved: { readonly text: string; readonly seq: number }[]; readonly notes: string[] }> {
   const proofs: { readonly text: string; readonly seq: number }[] = [];
   const revocationNotes = new Set<string>();
-  const eventList = [...events];
-  const hasAllContent = eventList.every(({ content }) => content !== undefined);
-  const revocations = eventList.flatMap((event) => readRevocation(event) ?? []);
-  for (const event of eventList) {
+  const hasAllContent = events.every(({ content }) => content !== undefined);
+  const revocations = events.flatMap((event) => readRevocation(event) ?? []);
+  for (const event of events) {
     // A revocation is about a key, not about an order, so its signature doesn't matter.
     const signedEvent =
       readRevocation(event) === undefined && (await checkSignedEvent(event, cryptography, order));
@@ -322,7 +324,9 @@ async function checkSignatures(
       differences.add('changed', `event ${event.seq}: its signature does not fit: ${fault}`);
     const rootFault = describeUnknownRoot(signedEvent, roots);
     if (rootFault !== undefined) differences.add('key', `event ${event.seq}: ${rootFault}`);
-    for (const { key, seq, text } of revocations.filter(({ key }) => signedEvent.keys.includes(key))) {
+    for (const { key, seq, text } of revocations.filter(({ key }) =>
+      signedEvent.keyFingerprints.includes(key),
+    )) {
       if (seq < event.seq)
         differences.add('key', `event ${event.seq}: its signature rests on ${key}, which had been ${text}`);
       else

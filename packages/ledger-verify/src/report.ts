@@ -1,6 +1,6 @@
 /**
- * Kinds of mismatches: something was changed, dropped, reordered or added, the beginning or end is missing, or it was
- * signed with a different key.
+ * Content was changed, dropped, reordered or added, the beginning or end is missing (`cut`), or the file was signed
+ * with a different key.
  */
 export type DifferenceCode = 'changed' | 'dropped' | 'reordered' | 'added' | 'cut' | 'key';
 
@@ -34,7 +34,7 @@ export interface Report {
   readonly notes: readonly string[];
 }
 
-/** An anchor: the number of a seal, and the hex hash of its canonical form. */
+/** The number of a seal, and the hex hash of its canonical form. */
 export interface Anchor {
   readonly n: number;
   readonly hash: string;
@@ -48,7 +48,7 @@ export interface TrustedInputs {
   readonly roots: readonly string[] | undefined;
 }
 
-export interface Differences {
+export interface DifferenceCollector {
   add(code: DifferenceCode, text: string): void;
   readonly all: readonly Difference[];
 }
@@ -56,7 +56,7 @@ export interface Differences {
 /** Limits memory use if nothing in a file matches. */
 const MAX_DIFFERENCES = 1_000;
 
-export function createDifferenceCollector(): Differences {
+export function createDifferenceCollector(): DifferenceCollector {
   const all: Difference[] = [];
   return {
     all,
@@ -78,9 +78,9 @@ function formatRanges(numbers: Iterable<number>): string {
 }
 
 /** `event 3`, `events 3, 5 to 9` */
-export function describeNumbers(what: string, numbers: Iterable<number>): string {
-  const all = [...numbers];
-  return `${what}${all.length === 1 ? '' : 's'} ${formatRanges(all)}`;
+export function describeNumbers(noun: string, numbers: Iterable<number>): string {
+  const numberList = [...numbers];
+  return `${noun}${numberList.length === 1 ? '' : 's'} ${formatRanges(numberList)}`;
 }
 
 const CODE_LABELS: Readonly<Record<DifferenceCode, string>> = {
@@ -96,19 +96,21 @@ const VERDICT_LABELS: Readonly<Record<Report['verdict'], string>> = {
   differs: 'NOT PROVED: something doesn’t match',
   cannot_tell: 'CANNOT TELL',
 };
-/** Only the first ones are shown, because a single change can cause many differences. */
-const MAX_SHOWN = 20;
+/** Only the first differences are shown, because a single change can cause many. */
+const MAX_SHOWN_DIFFERENCES = 20;
 
 export function formatReport({ verdict, proved, differences, unknown, notes }: Report): string[] {
-  const hiddenCount = differences.length - MAX_SHOWN;
-  const texts = [
+  const hiddenCount = differences.length - MAX_SHOWN_DIFFERENCES;
+  const outputLines = [
     VERDICT_LABELS[verdict],
-    ...differences.slice(0, MAX_SHOWN).map(({ code, text }) => `  ✗ ${CODE_LABELS[code]}: ${text}`),
+    ...differences
+      .slice(0, MAX_SHOWN_DIFFERENCES)
+      .map(({ code, text }) => `  ✗ ${CODE_LABELS[code]}: ${text}`),
     ...(hiddenCount > 0 ? [`  … and ${hiddenCount} more`] : []),
     ...unknown.map((text) => `  ? ${text}`),
     ...proved.map((text) => `  ✓ ${text}`),
     ...notes.map((text) => `  - ${text}`),
   ];
   // Text from the file must not start a new line or move the cursor.
-  return texts.map((text) => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\uFFFD'));
+  return outputLines.map((text) => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\uFFFD'));
 }

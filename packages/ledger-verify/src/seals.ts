@@ -1,6 +1,6 @@
 import { type Bytes, toBase64Url, toHex, utf8 } from './bytes.ts';
 import type { Cryptography } from './cryptography.ts';
-import type { Differences, TrustedInputs } from './report.ts';
+import type { DifferenceCollector, TrustedInputs } from './report.ts';
 import type { Header, SealLine } from './shapes.ts';
 
 export async function computeFingerprint({ sha256 }: Cryptography, spki: Bytes): Promise<string> {
@@ -24,7 +24,7 @@ export interface CheckedSeal {
 export interface SealCheck {
   /** @param previous the result for the previous seal, if it is in the file */
   check(seal: SealLine, previous: CheckedSeal | undefined): Promise<CheckedSeal>;
-  /** In the order of the file. */
+  /** In the order of the seals in the file. */
   readonly matchedAnchors: readonly MatchedAnchor[];
 }
 
@@ -32,7 +32,7 @@ export async function createSealCheck(
   { key, publicKey }: Header,
   trusted: TrustedInputs,
   cryptography: Cryptography,
-  differences: Differences,
+  differences: DifferenceCollector,
 ): Promise<SealCheck> {
   const fingerprint = await computeFingerprint(cryptography, publicKey);
   if (fingerprint !== key)

@@ -1,5 +1,5 @@
 import { type Bytes, decodeBase64, decodeHash } from './bytes.ts';
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
+import { isJsonObject, type Json, type JsonObject, toCanonicalJson } from './canonical-json.ts';
 
 /* Lines of a ledger or receipt. A line with missing or unknown members is invalid. */
 
@@ -54,7 +54,7 @@ export interface StatementLine {
   readonly type: 'statement';
   /** Undefined if the bot no longer has it. */
   readonly statement: JsonObject | undefined;
-  /** Used instead of the statement: the SHA-256 of its canonical form in hex, according to the bot. */
+  /** If there is no statement: the SHA-256 of its canonical form in hex, according to the bot. */
   readonly hash: string | undefined;
 }
 
@@ -71,36 +71,36 @@ function isCount(value: Json | undefined): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-function hasExactly(object: JsonObject, names: readonly string[]): boolean {
+function hasExactMembers(object: JsonObject, names: readonly string[]): boolean {
   return Object.keys(object).length === names.length && names.every((name) => Object.hasOwn(object, name));
 }
 
-/** @returns undefined if the object isn't a header */
-export function readHeader(object: JsonObject): Header | 'version' | undefined {
+/** @returns `version` if the version isn't supported, undefined if the object isn't a header */
+export function parseHeader(object: JsonObject): Header | 'version' | undefined {
   const { type, version, key, public: spki, order } = object;
   if (type !== 'ledger' && type !== 'receipt') return undefined;
   if (isCount(version) && version !== 1) return 'version';
   const names = ['type', 'version', 'key', 'public', ...(type === 'receipt' ? ['order'] : [])];
   const publicKey = decodeBase64(spki);
-  if (!hasExactly(object, names) || version !== 1 || typeof key !== 'string' || publicKey === undefined)
+  if (!hasExactMembers(object, names) || version !== 1 || typeof key !== 'string' || publicKey === undefined)
     return undefined;
   if (type === 'receipt' && typeof order !== 'string') return undefined;
   return { kind: type, key, publicKey, order: typeof order === 'string' ? order : undefined };
 }
 
-export function readLine(object: JsonObject): Line | undefined {
+export function parseLine(object: JsonObject): Line | undefined {
   switch (object['type']) {
     case 'event':
-      return readEvent(object);
+      return parseEventLine(object);
     case 'seal':
-      return readSeal(object);
+      return parseSealLine(object);
     case 'path':
-      return readPath(object);
+      return parsePathLine(object);
     case 'statement': {
       const { statement, hash } = object;
-      if (hasExactly(object, ['type', 'statement']) && isJsonObject(statement))
+      if (hasExactMembers(object, ['type', 'statement']) && isJsonObject(statement))
         return { type: 'statement', statement, hash: undefined };
-      return hasExactly(object, ['type', 'hash']) && decodeHash(hash) !== undefined
+      return hasExactMembers(object, ['type', 'hash']) && decodeHash(hash) !== undefined
         ? { type: 'statement', statement: undefined, hash: String(hash) }
         : undefined;
     }
@@ -115,23 +115,23 @@ export function readLine(object: JsonObject): Line | undefined {
   }
 }
 
-function readEvent(object: JsonObject): EventLine | undefined {
+function parseEventLine(object: JsonObject): EventLine | undefined {
   const { seq, forgotten, leaf } = object;
   if (!isCount(seq) || seq === 0) return undefined;
   if (forgotten === undefined) {
     const names = ['type', 'seq', 'at', 'kind', 'subject', 'actor', 'data'];
-    if (!hasExactly(object, names)) return undefined;
+    if (!hasExactMembers(object, names)) return undefined;
     return { type: 'event', seq, content: object, erasure: undefined, leaf: undefined };
   }
   const hash = decodeHash(leaf);
-  if (!hasExactly(object, ['type', 'seq', 'forgotten', 'leaf']) || hash === undefined) return undefined;
-  if (!isJsonObject(forgotten) || !hasExactly(forgotten, ['at', 'by'])) return undefined;
+  if (!hasExactMembers(object, ['type', 'seq', 'forgotten', 'leaf']) || hash === undefined) return undefined;
+  if (!isJsonObject(forgotten) || !hasExactMembers(forgotten, ['at', 'by'])) return undefined;
   const { at, by } = forgotten;
   if (typeof at !== 'string' || typeof by !== 'string') return undefined;
   return { type: 'event', seq, content: undefined, erasure: { at, by }, leaf: hash };
 }
 
-function readSeal(object: JsonObject): SealLine | undefined {
+function parseSealLine(object: JsonObject): SealLine | undefined {
   const { n, from, to, root, prev, at, signature, ...others } = object;
   if (Object.keys(others).length !== 1 || !isCount(n) || n === 0 || !isCount(from) || !isCount(to))
     return undefined;
@@ -139,23 +139,23 @@ function readSeal(object: JsonObject): SealLine | undefined {
   if (from === 0 || to < from || signatureBytes === undefined || typeof at !== 'string') return undefined;
   if (decodeHash(root) === undefined || decodeHash(prev) === undefined) return undefined;
   const { signature: _, ...unsigned } = object;
-  const strings = { root: String(root), prev: String(prev), at };
-  const canonicalText = canonicalJson(object);
   return {
     type: 'seal',
     n,
     from,
     to,
-    ...strings,
+    root: String(root),
+    prev: String(prev),
+    at,
     signature: signatureBytes,
-    canonicalText,
-    signedText: canonicalJson(unsigned),
+    canonicalText: toCanonicalJson(object),
+    signedText: toCanonicalJson(unsigned),
   };
 }
 
-function readPath(object: JsonObject): PathLine | undefined {
+function parsePathLine(object: JsonObject): PathLine | undefined {
   const { seq, seal, index, size, path } = object;
-  if (!hasExactly(object, ['type', 'seq', 'seal', 'index', 'size', 'path']) || !Array.isArray(path))
+  if (!hasExactMembers(object, ['type', 'seq', 'seal', 'index', 'size', 'path']) || !Array.isArray(path))
     return undefined;
   const hashes = path.flatMap((hash) => decodeHash(hash) ?? []);
   if (!isCount(seq) || !isCount(seal) || !isCount(index) || !isCount(size) || hashes.length !== path.length)

@@ -1,5 +1,11 @@
-import { type Bytes, concat, decodeBase64Url, toBase64Url, toHex, utf8 } from './bytes.ts';
-import { canonicalJson, isJsonObject, type Json, type JsonObject, objectOf } from './canonical-json.ts';
+import { type Bytes, concatBytes, decodeBase64Url, toBase64Url, toHex, utf8 } from './bytes.ts';
+import {
+  asObjectOrEmpty,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  toCanonicalJson,
+} from './canonical-json.ts';
 import type { Cryptography, SignatureAlgorithm } from './cryptography.ts';
 import { computeFingerprint } from './seals.ts';
 import type { EventLine } from './shapes.ts';
@@ -13,8 +19,8 @@ export interface SignedEvent {
   /** A sentence that says who signed what with which key, and which root vouched for it. */
   readonly text: string;
   /** Fingerprints: the signing key first, then the keys that vouched for it. A root comes last. */
-  readonly keys: readonly string[];
-  /** Only then does the event include the chain. */
+  readonly keyFingerprints: readonly string[];
+  /** Only events about orders include the chain of vouches. */
   readonly isAboutOrder: boolean;
   /** Sentences about what is wrong with the signatures. */
   readonly faults: readonly string[];
@@ -25,9 +31,7 @@ const RP_ID_HASH_BYTES = 32;
 const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
 
-/**
- * Prefixes of public keys in hex: the sequence headers, followed by the identifiers of RFC 8410, RFC 5480 and RFC 3279.
- */
+/** DER prefixes of public keys, in hex, with the algorithm identifiers of RFC 8410, RFC 5480 and RFC 3279. */
 const KEY_ALGORITHMS: readonly (readonly [RegExp, SignatureAlgorithm])[] = [
   [/^302a300506032b6570/, { name: 'Ed25519' }],
   [
@@ -37,38 +41,45 @@ const KEY_ALGORITHMS: readonly (readonly [RegExp, SignatureAlgorithm])[] = [
   [/^3082....300d06092a864886f70d010101/, { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }],
 ];
 
-function textOf(value: Json | undefined): string {
+function asTextOrEmpty(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-function bytesOf(value: Json | undefined): Bytes {
+function decodeBytesOrEmpty(value: Json | undefined): Bytes {
   return decodeBase64Url(value) ?? new Uint8Array();
 }
 
 async function findSignatureFaults(assertion: JsonObject, cryptography: Cryptography): Promise<string[]> {
-  const key = textOf(assertion['key']);
-  const publicKey = bytesOf(assertion['publicKey']);
-  const authenticator = bytesOf(assertion['authenticatorData']);
-  const clientData = bytesOf(assertion['clientDataJSON']);
-  const client = readClientData(clientData);
-  const challenge = toBase64Url(
-    await cryptography.sha256(utf8(canonicalJson(assertion['challenge'] ?? null))),
+  const keyFingerprint = asTextOrEmpty(assertion['key']);
+  const publicKey = decodeBytesOrEmpty(assertion['publicKey']);
+  const authenticatorData = decodeBytesOrEmpty(assertion['authenticatorData']);
+  const clientDataBytes = decodeBytesOrEmpty(assertion['clientDataJSON']);
+  const client = readClientData(clientDataBytes);
+  const expectedChallenge = toBase64Url(
+    await cryptography.sha256(utf8(toCanonicalJson(assertion['challenge'] ?? null))),
   );
-  const host = URL.canParse(textOf(client['origin'])) ? new URL(textOf(client['origin'])).hostname : '';
-  const hostHash = toHex(await cryptography.sha256(utf8(host)));
-  const flags = authenticator[RP_ID_HASH_BYTES] ?? 0;
+  const originHost = URL.canParse(asTextOrEmpty(client['origin']))
+    ? new URL(asTextOrEmpty(client['origin'])).hostname
+    : '';
+  const hostHash = toHex(await cryptography.sha256(utf8(originHost)));
+  const flags = authenticatorData[RP_ID_HASH_BYTES] ?? 0;
   const algorithm = KEY_ALGORITHMS.find(([pattern]) => pattern.test(toHex(publicKey)))?.[1];
-  const signedBytes = concat(authenticator, await cryptography.sha256(clientData));
+  const signedBytes = concatBytes(authenticatorData, await cryptography.sha256(clientDataBytes));
   const isValid =
     algorithm !== undefined &&
-    (await cryptography.verify(algorithm, publicKey, bytesOf(assertion['signature']), signedBytes));
+    (await cryptography.verify(
+      algorithm,
+      publicKey,
+      decodeBytesOrEmpty(assertion['signature']),
+      signedBytes,
+    ));
   return [
-    ...((await computeFingerprint(cryptography, publicKey)) === key
+    ...((await computeFingerprint(cryptography, publicKey)) === keyFingerprint
       ? []
-      : [`the public key beside it is not ${key}`]),
+      : [`the public key beside it is not ${keyFingerprint}`]),
     ...(client['type'] === 'webauthn.get' ? [] : ['it was not made to sign in with a passkey']),
-    ...(client['challenge'] === challenge ? [] : ['it is over something else']),
-    ...(toHex(authenticator.subarray(0, RP_ID_HASH_BYTES)) === hostHash
+    ...(client['challenge'] === expectedChallenge ? [] : ['it is over something else']),
+    ...(toHex(authenticatorData.subarray(0, RP_ID_HASH_BYTES)) === hostHash
       ? []
       : ['it was made for another address']),
     ...((flags & USER_PRESENT) !== 0 && (flags & USER_VERIFIED) !== 0
@@ -81,7 +92,7 @@ async function findSignatureFaults(assertion: JsonObject, cryptography: Cryptogr
 function readClientData(bytes: Bytes): JsonObject {
   try {
     const clientData: Json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    return objectOf(clientData);
+    return asObjectOrEmpty(clientData);
   } catch {
     return {};
   }
@@ -89,56 +100,60 @@ function readClientData(bytes: Bytes): JsonObject {
 
 /**
  * Verifies the signature of an event, and the chain that vouches for its key.
- * @param order the order that the signature must be about; undefined for any
+ * @param orderId the ID of the order that the signature must be about; undefined for any
  * @returns undefined if the event has no signature
  */
 export async function checkSignedEvent(
   { content }: EventLine,
   cryptography: Cryptography,
-  order?: string,
+  orderId?: string,
 ): Promise<SignedEvent | undefined> {
-  const data = objectOf(content?.['data']);
+  const data = asObjectOrEmpty(content?.['data']);
   const { signature } = data;
   if (!isJsonObject(signature)) return undefined;
-  const challenge = objectOf(signature['challenge']);
-  const signer = textOf(challenge['approver']) || textOf(challenge['by']);
+  const challenge = asObjectOrEmpty(signature['challenge']);
+  const signerId = asTextOrEmpty(challenge['approver']) || asTextOrEmpty(challenge['by']);
   const faults = await findSignatureFaults(signature, cryptography);
-  const isAboutOrder = objectOf(content?.['subject'])['kind'] === 'order';
+  const isAboutOrder = asObjectOrEmpty(content?.['subject'])['kind'] === 'order';
   if (isAboutOrder && challenge['decision'] !== 'approve') faults.push('it approves nothing');
-  if (signer !== content?.['actor']) faults.push(`it is one of ${signer}, not of the person who acted`);
+  if (signerId !== content?.['actor']) faults.push(`it is one of ${signerId}, not of the person who acted`);
   if (challenge['decision'] === 'approve')
-    faults.push(...(await findApprovalFaults(data, challenge, cryptography, order)));
-  const chain = Array.isArray(data['chain']) ? data['chain'].map(objectOf) : [];
-  let key = textOf(signature['key']);
-  let owner = signer;
-  const keys = [key];
+    faults.push(...(await findApprovalFaults(data, challenge, cryptography, orderId)));
+  const chain = Array.isArray(data['chain']) ? data['chain'].map(asObjectOrEmpty) : [];
+  let key = asTextOrEmpty(signature['key']);
+  let ownerId = signerId;
+  const keyFingerprints = [key];
   for (const [index, link] of chain.entries()) {
-    const vouched = objectOf(link['challenge']);
+    const linkChallenge = asObjectOrEmpty(link['challenge']);
     const linkFaults = await findSignatureFaults(link, cryptography);
-    if (vouched['decision'] !== 'vouch' || vouched['key'] !== key || vouched['of'] !== owner)
-      linkFaults.push(`it does not vouch for ${key} of ${owner}`);
+    if (
+      linkChallenge['decision'] !== 'vouch' ||
+      linkChallenge['key'] !== key ||
+      linkChallenge['of'] !== ownerId
+    )
+      linkFaults.push(`it does not vouch for ${key} of ${ownerId}`);
     faults.push(...linkFaults.map((fault) => `link ${index + 1} of its chain: ${fault}`));
-    key = textOf(link['key']);
-    keys.push(key);
-    owner = textOf(vouched['by']);
+    key = asTextOrEmpty(link['key']);
+    keyFingerprints.push(key);
+    ownerId = asTextOrEmpty(linkChallenge['by']);
   }
   const chainText =
     chain.length === 0
       ? 'itself a root'
       : `vouched for by root ${key}${chain.length > 1 ? ` through ${chain.length - 1} more` : ''}`;
-  const description = `${signer}’s passkey ${keys[0]}, ${chainText}, signed ${describeChallenge(challenge)}`;
-  return { text: description, keys, isAboutOrder, faults };
+  const description = `${signerId}’s passkey ${keyFingerprints[0]}, ${chainText}, signed ${describeChallenge(challenge)}`;
+  return { text: description, keyFingerprints, isAboutOrder, faults };
 }
 
 /**
- * The end of a sentence about a signature whose chain doesn't end in a trusted root. Undefined if it does, or if no
- * roots were given.
+ * Returns the end of a sentence that names the untrusted root of a signature, or undefined if the root is trusted or
+ * no roots were given.
  */
 export function describeUnknownRoot(
-  { keys }: SignedEvent,
+  { keyFingerprints }: SignedEvent,
   roots: readonly string[] | undefined,
 ): string | undefined {
-  const root = keys.at(-1) ?? '';
+  const root = keyFingerprints.at(-1) ?? '';
   return roots === undefined || roots.includes(root)
     ? undefined
     : `its signature rests on ${root}, which is none of the roots`;
@@ -152,18 +167,22 @@ export interface Revocation {
 }
 
 /**
- * Reads an event as a revocation. A revocation needs no signature, because an attacker who could forge one could also
- * stop the bot.
+ * Parses an event that revokes a passkey. Its signature isn't checked, because an attacker who could forge revocations
+ * could also stop the bot.
  * @returns undefined for other events
  */
 export function readRevocation({ seq, content }: EventLine): Revocation | undefined {
-  const { kind, id } = objectOf(content?.['subject']);
+  const { kind, id } = asObjectOrEmpty(content?.['subject']);
   if (content?.['kind'] !== 'key_revoked' || kind !== 'key') return undefined;
   const reason =
-    objectOf(content['data'])['left'] === true
+    asObjectOrEmpty(content['data'])['left'] === true
       ? 'because its owner had left'
-      : `by ${textOf(content['actor'])}`;
-  return { key: textOf(id), seq, text: `revoked ${reason} at ${textOf(content['at'])} (event ${seq})` };
+      : `by ${asTextOrEmpty(content['actor'])}`;
+  return {
+    key: asTextOrEmpty(id),
+    seq,
+    text: `revoked ${reason} at ${asTextOrEmpty(content['at'])} (event ${seq})`,
+  };
 }
 
 /** Checks that the signature of an approval covers its statement and order. */
@@ -171,24 +190,26 @@ async function findApprovalFaults(
   data: JsonObject,
   challenge: JsonObject,
   { sha256 }: Cryptography,
-  order: string | undefined,
+  orderId: string | undefined,
 ): Promise<string[]> {
   const { binding = null } = data;
-  const nonce = toHex(await sha256(utf8(canonicalJson(binding))));
+  const nonce = toHex(await sha256(utf8(toCanonicalJson(binding))));
   return [
     ...(challenge['statement'] === data['statement'] ? [] : ['it is over another statement']),
     ...(challenge['nonce'] === nonce ? [] : ['it is bound to something else']),
-    ...(order === undefined || objectOf(binding)['order'] === order ? [] : ['it is bound to another order']),
+    ...(orderId === undefined || asObjectOrEmpty(binding)['order'] === orderId
+      ? []
+      : ['it is bound to another order']),
   ];
 }
 
 function describeChallenge(challenge: JsonObject): string {
   switch (challenge['decision']) {
     case 'approve':
-      return `exactly the statement ${textOf(challenge['statement'])}`;
+      return `exactly the statement ${asTextOrEmpty(challenge['statement'])}`;
     case 'publish':
-      return `the charter ${textOf(challenge['charter'])}`;
+      return `the charter ${asTextOrEmpty(challenge['charter'])}`;
     default:
-      return `“${textOf(challenge['decision'])}” for ${textOf(challenge['key'])} of ${textOf(challenge['of'])}`;
+      return `“${asTextOrEmpty(challenge['decision'])}” for ${asTextOrEmpty(challenge['key'])} of ${asTextOrEmpty(challenge['of'])}`;
   }
 }

@@ -1,11 +1,16 @@
 import type { Cryptography } from './cryptography.ts';
 import { createLedgerCheck } from './ledger.ts';
-import { readObject, splitLines } from './lines.ts';
+import { parseObject, splitLines } from './lines.ts';
 import { createReceiptCheck } from './receipt.ts';
-import { createDifferenceCollector, type Differences, type Report, type TrustedInputs } from './report.ts';
-import { type Header, readHeader, readLine } from './shapes.ts';
+import {
+  createDifferenceCollector,
+  type DifferenceCollector,
+  type Report,
+  type TrustedInputs,
+} from './report.ts';
+import { type Header, parseHeader, parseLine } from './shapes.ts';
 
-const CHECKS = { ledger: createLedgerCheck, receipt: createReceiptCheck };
+const CHECK_FACTORIES = { ledger: createLedgerCheck, receipt: createReceiptCheck };
 
 const EMPTY_REPORT = {
   ...{ file: undefined, key: undefined, order: undefined, events: undefined, seals: undefined },
@@ -25,9 +30,9 @@ export async function verify(
   const lines = splitLines(chunks);
   const differences = createDifferenceCollector();
   try {
-    const first = await lines.next();
-    const object = first.done === true ? undefined : readObject(first.value);
-    const header = object && readHeader(object);
+    const firstLine = await lines.next();
+    const object = firstLine.done === true ? undefined : parseObject(firstLine.value);
+    const header = object && parseHeader(object);
     if (header === undefined)
       return createInconclusiveReport(
         'The file does not begin like a ledger or a receipt: it is neither, or its first line was changed.',
@@ -50,17 +55,17 @@ async function verifyLines(
   lines: AsyncIterable<string>,
   trusted: TrustedInputs,
   cryptography: Cryptography,
-  differences: Differences,
+  differences: DifferenceCollector,
 ): Promise<Report> {
-  const check = await CHECKS[header.kind](header, trusted, cryptography, differences);
-  let number = 1;
+  const check = await CHECK_FACTORIES[header.kind](header, trusted, cryptography, differences);
+  let lineNumber = 1;
   for await (const text of lines) {
-    number += 1;
-    const object = readObject(text);
-    const line = object && readLine(object);
+    lineNumber += 1;
+    const object = parseObject(text);
+    const line = object && parseLine(object);
     if (line === undefined)
-      differences.add('changed', `line ${number} cannot be read as a line of a ${header.kind}`);
-    else await check.checkLine(line, number);
+      differences.add('changed', `line ${lineNumber} cannot be read as a line of a ${header.kind}`);
+    else await check.checkLine(line, lineNumber);
   }
   const { explanations = [], ...result } = await check.finish();
   const hasNoDifferences = differences.all.length === 0;

@@ -25,16 +25,16 @@ export function sha256(...parts: readonly (string | Uint8Array)[]): Buffer {
 }
 
 /** Canonical JSON (RFC 8785) of simple values. */
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+export function canonicalize(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalize).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`;
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalize(member)}`).join(',')}}`;
 }
 
 export function hashLeaf(event: Event): Buffer {
   const leaf = event['leaf'];
-  return typeof leaf === 'string' ? Buffer.from(leaf, 'hex') : sha256(Uint8Array.of(0), canonical(event));
+  return typeof leaf === 'string' ? Buffer.from(leaf, 'hex') : sha256(Uint8Array.of(0), canonicalize(event));
 }
 
 /** The largest power of two below a number. */
@@ -45,12 +45,16 @@ function findSplit(size: number): number {
 }
 
 /** MTH of RFC 6962. */
-function treeHead(leaves: readonly Buffer[]): Buffer {
-  const [only] = leaves;
-  if (only === undefined) return sha256('');
-  if (leaves.length === 1) return only;
+function computeTreeHead(leaves: readonly Buffer[]): Buffer {
+  const [onlyLeaf] = leaves;
+  if (onlyLeaf === undefined) return sha256('');
+  if (leaves.length === 1) return onlyLeaf;
   const split = findSplit(leaves.length);
-  return sha256(Uint8Array.of(1), treeHead(leaves.slice(0, split)), treeHead(leaves.slice(split)));
+  return sha256(
+    Uint8Array.of(1),
+    computeTreeHead(leaves.slice(0, split)),
+    computeTreeHead(leaves.slice(split)),
+  );
 }
 
 /** PATH of RFC 6962. */
@@ -59,8 +63,8 @@ export function buildPath(index: number, leaves: readonly Buffer[]): Buffer[] {
   const split = findSplit(leaves.length);
   const [left, right] = [leaves.slice(0, split), leaves.slice(split)];
   return index < split
-    ? [...buildPath(index, left), treeHead(right)]
-    : [...buildPath(index - split, right), treeHead(left)];
+    ? [...buildPath(index, left), computeTreeHead(right)]
+    : [...buildPath(index - split, right), computeTreeHead(left)];
 }
 
 export interface Signer {
@@ -76,31 +80,31 @@ export function makeSigner(): Signer {
 }
 
 export function hashSeal(seal: Seal | undefined): string {
-  return (seal === undefined ? sha256('') : sha256(canonical(seal))).toString('hex');
+  return (seal === undefined ? sha256('') : sha256(canonicalize(seal))).toString('hex');
 }
 
-export function makeSeal(signer: Signer, before: Seal | undefined, events: readonly Event[]): Seal {
-  const n = (before?.n ?? 0) + 1;
+export function makeSeal(signer: Signer, previousSeal: Seal | undefined, events: readonly Event[]): Seal {
+  const n = (previousSeal?.n ?? 0) + 1;
   const unsigned = {
     ...{ type: 'seal' as const, n, from: events[0]?.seq ?? 0, to: events.at(-1)?.seq ?? 0 },
-    root: treeHead(events.map(hashLeaf)).toString('hex'),
-    prev: hashSeal(before),
+    root: computeTreeHead(events.map(hashLeaf)).toString('hex'),
+    prev: hashSeal(previousSeal),
     at: new Date(Date.UTC(2026, 10, 1, 12) + n * 60_000).toISOString(),
   };
-  const signature = sign(null, Buffer.from(canonical(unsigned)), signer.privateKey).toString('base64');
+  const signature = sign(null, Buffer.from(canonicalize(unsigned)), signer.privateKey).toString('base64');
   return { ...unsigned, signature };
 }
 
 export type Line = { readonly type: string; readonly [member: string]: unknown };
 
-function createHeader(signer: Signer, more: object = { type: 'ledger' }): Line {
-  const header = {
+function makeHeader(signer: Signer, otherFields: object = {}): Line {
+  return {
     type: 'ledger',
     version: 1,
     key: signer.fingerprint,
     public: signer.spki.toString('base64'),
+    ...otherFields,
   };
-  return { ...header, ...more };
 }
 
 export interface Ledger {
@@ -110,20 +114,24 @@ export interface Ledger {
   readonly seals: readonly Seal[];
 }
 
-/** @param sizes the number of events in each seal */
-export function makeLedger(events: readonly Event[], sizes: Iterable<number>, signer = makeSigner()): Ledger {
-  const lines: Line[] = [createHeader(signer)];
+/** @param sealSizes the number of events in each seal */
+export function makeLedger(
+  events: readonly Event[],
+  sealSizes: Iterable<number>,
+  signer = makeSigner(),
+): Ledger {
+  const lines: Line[] = [makeHeader(signer)];
   const seals: Seal[] = [];
-  let at = 0;
-  for (const size of sizes) {
-    const sealed = events.slice(at, at + size);
-    if (sealed.length === 0) break;
-    const seal = makeSeal(signer, seals.at(-1), sealed);
+  let sealedCount = 0;
+  for (const size of sealSizes) {
+    const sealedEvents = events.slice(sealedCount, sealedCount + size);
+    if (sealedEvents.length === 0) break;
+    const seal = makeSeal(signer, seals.at(-1), sealedEvents);
     seals.push(seal);
-    lines.push(...sealed, seal);
-    at += size;
+    lines.push(...sealedEvents, seal);
+    sealedCount += size;
   }
-  return { signer, lines, events: events.slice(0, at), seals };
+  return { signer, lines, events: events.slice(0, sealedCount), seals };
 }
 
 export const STATEMENT = {
@@ -133,25 +141,27 @@ export const STATEMENT = {
   items: [{ n: 1, name: 'cafe.rest' }],
 };
 
-/** Creates a receipt of an order's events. @param also selects additional events */
+/** Creates a receipt of an order's events. @param isAdditional selects additional events */
 export function makeReceipt(
   { signer, events, seals }: Ledger,
-  order: string,
-  also: (event: Event) => boolean = () => false,
+  orderId: string,
+  isAdditional: (event: Event) => boolean = () => false,
 ): Line[] {
-  const own = events.filter((event) => also(event) || canonical(event).includes(`"id":"${order}"`));
-  const proofs = own.map((event) => {
+  const receiptEvents = events.filter(
+    (event) => isAdditional(event) || canonicalize(event).includes(`"id":"${orderId}"`),
+  );
+  const proofs = receiptEvents.map((event) => {
     const seal = seals.find(({ to }) => to >= event.seq);
-    if (seal === undefined) throw new Error('not sealed');
+    if (seal === undefined) throw new Error(`event ${event.seq} is not sealed`);
     const leaves = events.slice(seal.from - 1, seal.to).map(hashLeaf);
     const index = event.seq - seal.from;
     const path = buildPath(index, leaves).map((hash) => hash.toString('hex'));
     return { seal, line: { type: 'path', seq: event.seq, seal: seal.n, index, size: leaves.length, path } };
   });
   return [
-    createHeader(signer, { type: 'receipt', order }),
+    makeHeader(signer, { type: 'receipt', order: orderId }),
     { type: 'statement', statement: STATEMENT },
-    ...own,
+    ...receiptEvents,
     ...proofs.map(({ line }) => line),
     ...new Set(proofs.map(({ seal }) => seal)),
   ];

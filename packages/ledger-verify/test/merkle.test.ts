@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { toHex } from '../src/bytes.ts';
-import { headOfPath, leafHash, treeHead } from '../src/merkle.ts';
+import { computeLeafHash, computePathHead, computeTreeHead } from '../src/merkle.ts';
 import { nodeCryptography } from '../src/node-cryptography.ts';
 import { buildPath } from './make-ledger.ts';
 
-/** The test data of Certificate Transparency implementations. */
+/** Test data from implementations of Certificate Transparency. */
 const LEAVES = [
   '',
   '00',
@@ -28,32 +28,32 @@ const HEADS = [
 
 it('computes the tree heads of RFC 6962', async () => {
   const leaves = await Promise.all(
-    LEAVES.map((leaf) => leafHash(nodeCryptography, Uint8Array.from(Buffer.from(leaf, 'hex')))),
+    LEAVES.map((leaf) => computeLeafHash(nodeCryptography, Uint8Array.from(Buffer.from(leaf, 'hex')))),
   );
   for (const [index, head] of HEADS.entries())
-    expect(toHex(await treeHead(nodeCryptography, leaves.slice(0, index + 1)))).toBe(head);
+    expect(toHex(await computeTreeHead(nodeCryptography, leaves.slice(0, index + 1)))).toBe(head);
 });
 
 it('accepts every path of every small tree, and refuses changed paths', async () => {
   const leaves = Array.from({ length: 33 }, (_, n) => Buffer.alloc(32, n));
   for (let size = 1; size <= leaves.length; size += 1) {
-    const tree = leaves.slice(0, size);
+    const treeLeaves = leaves.slice(0, size);
     const head = toHex(
-      await treeHead(
+      await computeTreeHead(
         nodeCryptography,
-        tree.map((leaf) => Uint8Array.from(leaf)),
+        treeLeaves.map((leaf) => Uint8Array.from(leaf)),
       ),
     );
-    for (const [index, leaf] of tree.entries()) {
-      const path = buildPath(index, tree).map((hash) => Uint8Array.from(hash));
-      const computeHead = async (changed: object) => {
-        const found = await headOfPath(nodeCryptography, Uint8Array.from(leaf), {
+    for (const [index, leaf] of treeLeaves.entries()) {
+      const path = buildPath(index, treeLeaves).map((hash) => Uint8Array.from(hash));
+      const computeHead = async (changes: object) => {
+        const computedHead = await computePathHead(nodeCryptography, Uint8Array.from(leaf), {
           index,
           size,
           path,
-          ...changed,
+          ...changes,
         });
-        return found && toHex(found);
+        return computedHead && toHex(computedHead);
       };
       expect(await computeHead({})).toBe(head);
       expect(await computeHead({ path: [...path, Uint8Array.from(leaf)] })).not.toBe(head);

@@ -3,23 +3,23 @@ import type { UserRecord } from './model.ts';
 import type { Caller, ServiceState } from './operations/caller.ts';
 import { Refusal } from './refusal.ts';
 
-/** Credentials in a request (“Authentication” in the service's API documentation). */
+/** How a request claims to be authenticated (“Authentication” in the service's API documentation). */
 export type Claim =
   | {
-      readonly way: 'credentials';
+      readonly kind: 'credentials';
       readonly user: string;
       readonly context: number;
       readonly password: string;
       readonly token?: string;
     }
   | {
-      readonly way: 'trusted_application';
+      readonly kind: 'trusted_application';
       readonly uuid: string;
       readonly password: string;
       /** In XML requests only. */
       readonly application?: string;
     }
-  | { readonly way: 'session'; readonly id: string };
+  | { readonly kind: 'session'; readonly id: string };
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
@@ -32,7 +32,7 @@ export function isUuid(text: string): boolean {
  * @throws {Refusal} 401 if the credentials are wrong, 403 for a two-factor user over JSON
  */
 export function authenticate(service: ServiceState, claim: Claim, interfaceName: 'json' | 'xml'): Caller {
-  switch (claim.way) {
+  switch (claim.kind) {
     case 'session':
       return authenticateSession(service, claim.id, interfaceName);
     case 'trusted_application':
@@ -44,18 +44,18 @@ export function authenticate(service: ServiceState, claim: Claim, interfaceName:
 
 function authenticateSession(service: ServiceState, id: string, interfaceName: 'json' | 'xml'): Caller {
   const session = service.sessions.find(id, interfaceName);
-  const user = session === undefined ? undefined : service.state.user(session.user, session.context);
+  const user = session === undefined ? undefined : service.state.findUser(session.user, session.context);
   if (user === undefined) throw new Refusal('unauthenticated', 'the session is unknown or has ended');
   return toCaller(user);
 }
 
 function authenticateApplication(
   service: ServiceState,
-  claim: Extract<Claim, { way: 'trusted_application' }>,
+  claim: Extract<Claim, { kind: 'trusted_application' }>,
 ): Caller {
-  const application = service.state.trustedApplication(claim.uuid);
+  const application = service.state.findTrustedApplication(claim.uuid);
   const user =
-    application === undefined ? undefined : service.state.user(application.user, application.context);
+    application === undefined ? undefined : service.state.findUser(application.user, application.context);
   const hasCorrectName = claim.application === undefined || claim.application === application?.application;
   if (
     application === undefined ||
@@ -70,10 +70,10 @@ function authenticateApplication(
 
 function authenticateUser(
   service: ServiceState,
-  claim: Extract<Claim, { way: 'credentials' }>,
+  claim: Extract<Claim, { kind: 'credentials' }>,
   interfaceName: 'json' | 'xml',
 ): Caller {
-  const user = service.state.user(claim.user, claim.context);
+  const user = service.state.findUser(claim.user, claim.context);
   if (user === undefined || user.password !== claim.password) {
     throw new Refusal('unauthenticated', `the user, the password or the context ${claim.context} is wrong`);
   }
@@ -92,15 +92,15 @@ function useToken(service: ServiceState, user: UserRecord, secret: string, token
   if (token === undefined)
     throw new Refusal('unauthenticated', `token: ${user.user} needs a two-factor token`);
   const totp = new TOTP({ secret: TotpSecret.fromBase32(secret) });
-  const now = service.clock.real();
+  const now = service.clock.realTime();
   const delta = totp.validate({ token, timestamp: now, window: 1 });
-  if (delta === null) throw new Refusal('unauthenticated', 'token: wrong or run out');
-  const step = totp.counter({ timestamp: now }) + delta;
-  if (user.lastTotpStep !== undefined && step <= user.lastTotpStep) {
+  if (delta === null) throw new Refusal('unauthenticated', 'token: invalid or expired');
+  const totpStep = totp.counter({ timestamp: now }) + delta;
+  if (user.lastTotpStep !== undefined && totpStep <= user.lastTotpStep) {
     throw new Refusal('unauthenticated', 'token: already used; wait for the next one');
   }
-  user.lastTotpStep = step;
-  service.state.changed();
+  user.lastTotpStep = totpStep;
+  service.state.markChanged();
 }
 
 function toCaller(user: UserRecord): Caller {

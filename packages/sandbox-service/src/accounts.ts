@@ -4,14 +4,14 @@ export const SANDBOX_ACCOUNTS = {
   /** The same person in the demo system. */
   aliceDemoSystem: { user: 'alice', context: 1, password: 'alice-sandbox-password' },
   bob: { user: 'bob', context: 4, password: 'bob-sandbox-password' },
-  /** Two-factor user, for the XML interface only. Tokens are generated from `totpSecret` (base32, defaults of RFC 6238). */
+  /** A two-factor user, for the XML interface only. `totpSecret` is in base32; tokens use the defaults of RFC 6238. */
   tina: {
     user: 'tina',
     context: 4,
     password: 'tina-sandbox-password',
     totpSecret: 'ONQW4ZDCN54C25DXN4WWMYLDORXXELJR',
   },
-  /** A sub-user of alice, for tests of its own sub-users. */
+  /** A sub-user of alice, for tests of sub-users of a sub-user. */
   frontdesk: { user: 'frontdesk', context: 4, password: 'frontdesk-sandbox-password' },
   trustedApplication: {
     uuid: '5a1c7d52-6f0e-4c1b-9d53-0f3c2b7e9a41',
@@ -20,8 +20,8 @@ export const SANDBOX_ACCOUNTS = {
   },
 } as const;
 
-/** A domain of another customer, to try a transfer. */
-export const SANDBOX_TRANSFER = { name: 'bistro.rest', authCode: 'sandbox-auth-code' } as const;
+/** A domain of another customer that can be transferred. */
+export const SANDBOX_TRANSFERABLE_DOMAIN = { name: 'bistro.rest', authCode: 'sandbox-auth-code' } as const;
 
 /** Contacts that all seeded accounts may use as owner, admin and tech contact. */
 export const SANDBOX_CONTACTS = [1001, 1002, 1003, 1004] as const;

@@ -1,8 +1,8 @@
-/** A response of the service, before an interface formats it. */
 export interface Answer {
   readonly httpStatus: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** The service's status code in the body. */
   readonly code: string | null;
 }
 

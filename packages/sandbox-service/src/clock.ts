@@ -4,32 +4,29 @@
  */
 export interface SandboxClock {
   /** Milliseconds since the epoch, without the offset. */
-  real(): number;
+  realTime(): number;
   /** The registry's time: milliseconds since the epoch, with the offset. */
-  registry(): number;
-  readonly offset: number;
+  registryTime(): number;
   setOffset(ms: number): void;
 }
 
 export function createClock(now: () => number): SandboxClock {
-  let offset = 0;
+  let offsetMs = 0;
   return {
-    real: now,
-    registry: () => now() + offset,
-    get offset() {
-      return offset;
-    },
+    realTime: now,
+    registryTime: () => now() + offsetMs,
     setOffset(ms) {
-      if (!Number.isFinite(ms)) throw new RangeError('setting the sandbox clock: the offset is not a number');
-      offset = ms;
+      if (!Number.isFinite(ms))
+        throw new RangeError('the offset of the sandbox clock must be a finite number');
+      offsetMs = ms;
     },
   };
 }
 
-export const MINUTE = 60_000;
-export const DAY = 24 * 60 * MINUTE;
+export const MINUTE_MS = 60_000;
+export const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** The same day and time `years` later. 29 February becomes 28 February if necessary. */
+/** 29 February becomes 28 February if the later year isn't a leap year. */
 export function addYears(time: number, years: number): number {
   const date = new Date(time);
   const month = date.getUTCMonth();

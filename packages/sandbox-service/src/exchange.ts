@@ -2,27 +2,27 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answer } from './answer.ts';
 import { applyFault, type SentResponse, sendAnswer } from './fault-answers.ts';
 import type { Faults, RequestInterface } from './faults.ts';
-import { type Plan, type ReceivedRequest, readBody } from './incoming.ts';
-import { createJsonRefusal, planJson } from './json/interface.ts';
+import { type ReceivedRequest, type RequestPlan, readBody } from './incoming.ts';
+import { createJsonError, planJson } from './json/interface.ts';
 import type { ServiceState } from './operations/caller.ts';
 import { createRdapError, planRdap } from './rdap.ts';
 import { describeRequest, type Recorder } from './recorder.ts';
 import { Refusal, type RefusalDetails } from './refusal.ts';
 import { applyRudeness, type Rudeness } from './rude.ts';
-import { createXmlRefusal, planXml } from './xml/interface.ts';
+import { createXmlError, planXml } from './xml/interface.ts';
 
 export interface Sandbox {
   readonly service: ServiceState;
   readonly recorder: Recorder;
   readonly faults: Faults;
-  readonly rude: Rudeness;
+  readonly rudeness: Rudeness;
   /** `http://127.0.0.1:PORT` */
   readonly origin: string;
 }
 
 interface InterfaceHandler {
   readonly interfaceName: RequestInterface | 'unknown';
-  plan(incoming: ReceivedRequest): Plan;
+  plan(incoming: ReceivedRequest): RequestPlan;
   refuse(refusal: RefusalDetails): Answer;
 }
 
@@ -40,19 +40,19 @@ export async function handleRequest(
   if (refusal?.httpStatus === 413) response.setHeader('connection', 'close');
 
   const plan =
-    refusal === undefined ? handler.plan(incoming) : createRefusedPlan(() => handler.refuse(refusal));
-  const recorded = recorder.add({
-    at: sandbox.service.clock.real(),
+    refusal === undefined ? handler.plan(incoming) : createRefusalPlan(() => handler.refuse(refusal));
+  const recordedRequest = recorder.add({
+    at: sandbox.service.clock.realTime(),
     ...describeRequest(handler.interfaceName, incoming, plan, sandbox.service.sessions),
   });
   const carryOut = (): Answer => {
     const answer = plan.run();
-    recorder.update(recorded.n, { carriedOut: true });
+    recorder.update(recordedRequest.n, { carriedOut: true });
     return answer;
   };
 
   const sentResponse = await respond();
-  recorder.update(recorded.n, {
+  recorder.update(recordedRequest.n, {
     status: sentResponse.status,
     answerCode: sentResponse.code,
     durationMs: performance.now() - startedAt,
@@ -60,32 +60,33 @@ export async function handleRequest(
 
   async function respond(): Promise<SentResponse> {
     if (response.destroyed) return { status: null, code: null };
-    const { interfaceName: via } = handler;
-    const fault = via === 'unknown' ? undefined : faults.take({ ...recorded, interface: via });
-    if (fault === undefined || via === 'unknown') {
-      const { seed } = sandbox.rude;
+    const { interfaceName } = handler;
+    const fault =
+      interfaceName === 'unknown' ? undefined : faults.take({ ...recordedRequest, interface: interfaceName });
+    if (fault === undefined || interfaceName === 'unknown') {
+      const { seed } = sandbox.rudeness;
       const answer = carryOut();
       if (seed === undefined) return sendAnswer(response, answer);
       const earlierRequestCount = recorder.requests.filter(
-        ({ n, path: otherPath }) => n < recorded.n && otherPath === path,
+        ({ n, path: otherPath }) => n < recordedRequest.n && otherPath === path,
       ).length;
-      return sendAnswer(response, applyRudeness(answer, via, { seed, path, asked: earlierRequestCount }));
+      return sendAnswer(response, applyRudeness(answer, interfaceName, { seed, path, earlierRequestCount }));
     }
-    recorder.update(recorded.n, { fault: fault.kind });
-    return applyFault({ fault, via, response, carryOut, refuse: handler.refuse });
+    recorder.update(recordedRequest.n, { fault: fault.kind });
+    return applyFault({ fault, interfaceName, response, carryOut, refuse: handler.refuse });
   }
 }
 
-/** A request that can't be read is refused, and logged without its body. */
+/** If the body can't be read, returns a refusal and an empty body. Also refuses requests for another host. */
 async function readRequest(
   request: IncomingMessage,
   path: string,
   query: URLSearchParams,
 ): Promise<{ incoming: ReceivedRequest; refusal?: Refusal }> {
-  const head = { method: request.method ?? '', path, query, headers: request.headers };
+  const requestHead = { method: request.method ?? '', path, query, headers: request.headers };
   try {
-    const incoming = { ...head, body: await readBody(request) };
-    return isLoopback(request.headers.host)
+    const incoming = { ...requestHead, body: await readBody(request) };
+    return isLoopbackHost(request.headers.host)
       ? { incoming }
       : {
           incoming,
@@ -93,17 +94,19 @@ async function readRequest(
         };
   } catch (error) {
     const refusal =
-      error instanceof Refusal ? error : new Refusal('malformed', 'the request ended before its body did');
-    return { incoming: { ...head, body: new Uint8Array() }, refusal };
+      error instanceof Refusal
+        ? error
+        : new Refusal('malformed', 'the connection closed before the body ended');
+    return { incoming: { ...requestHead, body: new Uint8Array() }, refusal };
   }
 }
 
-/** Protects against web pages whose own host name resolves to the sandbox. */
-function isLoopback(host: string | undefined): boolean {
+/** Protects against DNS rebinding. */
+function isLoopbackHost(host: string | undefined): boolean {
   return /^(?:127\.0\.0\.1|localhost)(?::[0-9]+)?$/.test(host ?? '');
 }
 
-function createRefusedPlan(run: () => Answer): Plan {
+function createRefusalPlan(run: () => Answer): RequestPlan {
   return { task: null, name: null, claim: null, loggedBody: null, run };
 }
 
@@ -112,7 +115,7 @@ function findHandler({ service, origin }: Sandbox, path: string): InterfaceHandl
     return {
       interfaceName: 'xml',
       plan: (incoming) => planXml(service, incoming),
-      refuse: (refusal) => createXmlRefusal(service, refusal),
+      refuse: (refusal) => createXmlError(service, refusal),
     };
   }
   if (path.startsWith('/rdap/')) {
@@ -122,7 +125,7 @@ function findHandler({ service, origin }: Sandbox, path: string): InterfaceHandl
       refuse: (refusal) => createRdapError(refusal.httpStatus ?? 400, refusal.message),
     };
   }
-  const refuse = (refusal: RefusalDetails): Answer => createJsonRefusal(service, refusal);
+  const refuse = (refusal: RefusalDetails): Answer => createJsonError(service, refusal);
   if (path.startsWith('/v1/')) {
     return {
       interfaceName: 'json',
@@ -130,6 +133,6 @@ function findHandler({ service, origin }: Sandbox, path: string): InterfaceHandl
       refuse,
     };
   }
-  const unknown = new Refusal('not_found', `there is no resource ${path}`);
-  return { interfaceName: 'unknown', plan: () => createRefusedPlan(() => refuse(unknown)), refuse };
+  const notFound = new Refusal('not_found', `there is no resource ${path}`);
+  return { interfaceName: 'unknown', plan: () => createRefusalPlan(() => refuse(notFound)), refuse };
 }

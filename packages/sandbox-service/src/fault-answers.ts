@@ -6,23 +6,24 @@ import { type Fault, isCarriedOut, type RequestInterface } from './faults.ts';
 import type { RefusalDetails } from './refusal.ts';
 import type { RudeAnswer } from './rude.ts';
 
-const HUGE_BYTES = 50_000_000;
+const DEFAULT_HUGE_BYTES = 50_000_000;
 const HUGE_CHUNK = Buffer.alloc(256 * 1024, 'a');
-const TRICKLE_MS = 100;
+const DEFAULT_TRICKLE_MS = 100;
 const MAINTENANCE_PAGE = '<!doctype html><title>Maintenance</title><p>Back soon.</p>';
 
 export interface FaultContext {
   readonly fault: Fault;
-  readonly via: RequestInterface;
+  readonly interfaceName: RequestInterface;
   readonly response: ServerResponse;
   /** Carries out the task and returns the correct response. */
   readonly carryOut: () => Answer;
   readonly refuse: (refusal: RefusalDetails) => Answer;
 }
 
-/** The response that was sent. Null if no status line, or no readable envelope, was sent. */
 export interface SentResponse {
+  /** Null if no status line was sent. */
   readonly status: number | null;
+  /** Null if no readable envelope was sent. */
   readonly code: string | null;
 }
 
@@ -38,7 +39,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer | RudeAnswer
 /** Applies a fault to a request. Resolves when nothing more will be sent. */
 export async function applyFault({
   fault,
-  via,
+  interfaceName,
   response,
   carryOut,
   refuse,
@@ -78,13 +79,15 @@ export async function applyFault({
       response.setHeader('location', fault.location ?? '/elsewhere');
       return sendText(response, 307, 'text/plain', 'Temporary Redirect');
     case 'trickle':
-      return sendSlowly(response, answer, fault.everyMs ?? TRICKLE_MS);
+      return sendSlowly(response, answer, fault.everyMs ?? DEFAULT_TRICKLE_MS);
     case 'huge':
-      return sendHuge(response, answer, via, fault.bytes ?? HUGE_BYTES);
+      return sendHuge(response, answer, interfaceName, fault.bytes ?? DEFAULT_HUGE_BYTES);
     case 'doctype':
       return clearCode(sendAnswer(response, { ...answer, body: addDoctype(answer.body) }));
     case 'wrong_type':
-      return clearCode(sendAnswer(response, { ...answer, httpStatus: 200, body: WRONG_TYPE[via] }));
+      return clearCode(
+        sendAnswer(response, { ...answer, httpStatus: 200, body: WRONG_TYPE_BODIES[interfaceName] }),
+      );
     case 'changed_status':
       return sendAnswer(response, replaceStatus(answer, fault));
     case 'refuse': {
@@ -100,13 +103,13 @@ export async function applyFault({
   }
 }
 
-const WRONG_TYPE: Record<RequestInterface, string> = {
+const WRONG_TYPE_BODIES: Record<RequestInterface, string> = {
   json: '{"stid":7,"status":"S0105","object":[],"messages":{},"data":"none"}',
   xml: '<response><result><status>S0105</status></result></response>',
   rdap: '{"objectClassName":"domain","events":{"expiration":7}}',
 };
 
-/** The sandbox always formats the status in the same way, so its first code and type can be found in the text. */
+/** Uses regular expressions, because the sandbox always formats the status in the same way. */
 function replaceStatus(answer: Answer, { code, type }: { code?: string; type?: string }): Answer {
   const replaceField = (body: string, name: string, value: string | undefined): string =>
     value === undefined
@@ -130,8 +133,13 @@ function clearCode(sent: SentResponse): SentResponse {
   return { ...sent, code: null };
 }
 
-function sendText(response: ServerResponse, httpStatus: number, type: string, body: string): SentResponse {
-  return sendAnswer(response, { httpStatus, headers: { 'content-type': type }, body, code: null });
+function sendText(
+  response: ServerResponse,
+  httpStatus: number,
+  contentType: string,
+  body: string,
+): SentResponse {
+  return sendAnswer(response, { httpStatus, headers: { 'content-type': contentType }, body, code: null });
 }
 
 async function sendLate(
@@ -161,31 +169,31 @@ function sendCut(
 
 async function sendSlowly(response: ServerResponse, answer: Answer, everyMs: number): Promise<SentResponse> {
   const body = Buffer.from(answer.body);
-  const closed = createCloseSignal(response);
+  const closeSignal = createCloseSignal(response);
   response.writeHead(answer.httpStatus, { ...answer.headers, 'content-length': body.length });
-  for (let sent = 0; sent < body.length && !closed.aborted; sent += 1) {
-    response.write(body.subarray(sent, sent + 1));
-    await waitUnlessClosed(everyMs, closed);
+  for (let sentBytes = 0; sentBytes < body.length && !closeSignal.aborted; sentBytes += 1) {
+    response.write(body.subarray(sentBytes, sentBytes + 1));
+    await waitUnlessClosed(everyMs, closeSignal);
   }
   response.end();
-  return { status: answer.httpStatus, code: closed.aborted ? null : answer.code };
+  return { status: answer.httpStatus, code: closeSignal.aborted ? null : answer.code };
 }
 
 async function sendHuge(
   response: ServerResponse,
   answer: Answer,
-  via: RequestInterface,
+  interfaceName: RequestInterface,
   bytes: number,
 ): Promise<SentResponse> {
-  const closed = createCloseSignal(response);
+  const closeSignal = createCloseSignal(response);
   response.writeHead(answer.httpStatus, answer.headers);
-  response.write(via === 'xml' ? '<response><padding>' : '{"padding":"');
-  for (let sent = 0; sent < bytes && !closed.aborted; sent += HUGE_CHUNK.length) {
+  response.write(interfaceName === 'xml' ? '<response><padding>' : '{"padding":"');
+  for (let sentBytes = 0; sentBytes < bytes && !closeSignal.aborted; sentBytes += HUGE_CHUNK.length) {
     if (!response.write(HUGE_CHUNK)) {
-      await once(response, 'drain', { signal: closed }).catch(ignoreIfClosed(closed));
+      await once(response, 'drain', { signal: closeSignal }).catch(ignoreIfClosed(closeSignal));
     }
   }
-  response.end(via === 'xml' ? '</padding></response>' : '"}');
+  response.end(interfaceName === 'xml' ? '</padding></response>' : '"}');
   return { status: answer.httpStatus, code: null };
 }
 
@@ -196,12 +204,12 @@ function createCloseSignal(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-async function waitUnlessClosed(ms: number, closed: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal: closed }).catch(ignoreIfClosed(closed));
+async function waitUnlessClosed(ms: number, closeSignal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal: closeSignal }).catch(ignoreIfClosed(closeSignal));
 }
 
-function ignoreIfClosed(closed: AbortSignal): (error: unknown) => void {
+function ignoreIfClosed(closeSignal: AbortSignal): (error: unknown) => void {
   return (error) => {
-    if (!closed.aborted) throw error;
+    if (!closeSignal.aborted) throw error;
   };
 }

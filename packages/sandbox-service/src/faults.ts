@@ -36,12 +36,12 @@ export type Fault = FaultBase &
         readonly kind: 'status_500' | 'status_503';
         readonly envelope?: boolean;
       }
-    | /** Too many requests. `retryAfter`: seconds (1) or an HTTP date. Default: not carried out. */ {
+    | /** Too many requests. `retryAfter`: seconds or an HTTP date, by default 1. Default: not carried out. */ {
         readonly kind: 'status_429';
         readonly retryAfter?: number | string;
       }
-    | /** The correct response, cut after `bytes` (half). With `abrupt`, the announced length is that of the whole
-     * response, and the connection is lost. Default: carried out. */ {
+    | /** The correct response, cut after `bytes` (by default, half). With `abrupt`, the connection is lost, and
+     * `Content-Length` is that of the whole response. Default: carried out. */ {
         readonly kind: 'cut_json' | 'cut_xml';
         readonly bytes?: number;
         readonly abrupt?: boolean;
@@ -51,11 +51,11 @@ export type Fault = FaultBase &
         readonly kind: 'redirect_307';
         readonly location?: string;
       }
-    | /** The correct response, one byte every `everyMs` (100). Default: carried out. */ {
+    | /** The correct response, one byte every `everyMs` (by default, 100). Default: carried out. */ {
         readonly kind: 'trickle';
         readonly everyMs?: number;
       }
-    | /** A response of `bytes` (50 MB). Default: carried out. */ {
+    | /** A response of `bytes` (by default, 50 MB). Default: carried out. */ {
         readonly kind: 'huge';
         readonly bytes?: number;
       }
@@ -108,7 +108,7 @@ const CARRIED_OUT_BY_DEFAULT: Record<FaultKind, boolean> = {
   rdap_wrong_date: true,
 };
 
-const INTERFACES: Partial<Record<FaultKind, readonly RequestInterface[]>> = {
+const AFFECTED_INTERFACES: Partial<Record<FaultKind, readonly RequestInterface[]>> = {
   cut_json: ['json', 'rdap'],
   cut_xml: ['xml'],
   doctype: ['xml'],
@@ -132,7 +132,7 @@ export interface FaultTarget {
   readonly ctid: string | null;
 }
 
-/** If several active faults match a request, the first one is applied. */
+/** The active faults. If several of them match a request, the first one is applied. */
 export class Faults {
   #faults: { readonly fault: Fault; remaining: number }[] = [];
 
@@ -150,17 +150,17 @@ export class Faults {
 
   /** Returns the fault for this request, and counts it as used once. */
   take(target: FaultTarget): Fault | undefined {
-    const match = this.#faults.find((entry) => matchesTarget(entry.fault, target));
-    if (match === undefined) return undefined;
-    match.remaining -= 1;
-    if (match.remaining <= 0) this.#faults = this.#faults.filter((entry) => entry !== match);
-    return match.fault;
+    const activeFault = this.#faults.find((entry) => matchesTarget(entry.fault, target));
+    if (activeFault === undefined) return undefined;
+    activeFault.remaining -= 1;
+    if (activeFault.remaining <= 0) this.#faults = this.#faults.filter((entry) => entry !== activeFault);
+    return activeFault.fault;
   }
 }
 
 function matchesTarget({ kind, match = {} }: Fault, target: FaultTarget): boolean {
   return (
-    (INTERFACES[kind]?.includes(target.interface) ?? true) &&
+    (AFFECTED_INTERFACES[kind]?.includes(target.interface) ?? true) &&
     (match.interface === undefined || match.interface === target.interface) &&
     (match.task === undefined || match.task === target.task) &&
     (match.name === undefined || match.name === target.name) &&

@@ -14,7 +14,7 @@ export interface ReceivedRequest {
 }
 
 /** A request that an interface has parsed. `run` carries it out or returns a refusal. */
-export interface Plan {
+export interface RequestPlan {
   readonly task: SandboxTask | null;
   /** The domain, redirect source, contact id or user that the request is about. */
   readonly name: string | null;
@@ -28,7 +28,7 @@ const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
  * @throws {Refusal} 413 if the body is longer than 1 MB
- * @throws the connection's error if the connection ends before the body does
+ * @throws the connection's error if it closes before the body ends
  */
 export async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
@@ -43,7 +43,7 @@ export async function readBody(request: IncomingMessage): Promise<Uint8Array> {
 }
 
 /** @throws {Refusal} 400 if the body isn't UTF-8 */
-export function bodyText(body: Uint8Array): string {
+export function decodeBody(body: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
   } catch {
@@ -52,9 +52,12 @@ export function bodyText(body: Uint8Array): string {
 }
 
 /** @throws {Refusal} 415 unless the content type is one of `types`; UTF-8 is the only charset allowed */
-export function checkContentType(incoming: ReceivedRequest, types: readonly string[]): void {
+export function checkContentType(incoming: ReceivedRequest, allowedTypes: readonly string[]): void {
   const [type = '', ...parameters] = (incoming.headers['content-type'] ?? '').toLowerCase().split(/\s*;\s*/);
-  if (!types.includes(type) || parameters.some((parameter) => !/^charset="?utf-8"?$/.test(parameter))) {
-    throw new Refusal('malformed', `content-type: must be ${types.join(' or ')}`, 415);
+  if (
+    !allowedTypes.includes(type) ||
+    parameters.some((parameter) => !/^charset="?utf-8"?$/.test(parameter))
+  ) {
+    throw new Refusal('malformed', `content-type: must be ${allowedTypes.join(' or ')}`, 415);
   }
 }

@@ -2,7 +2,7 @@ export {
   SANDBOX_ACCOUNTS,
   SANDBOX_CONTACTS,
   SANDBOX_NAMESERVERS,
-  SANDBOX_TRANSFER,
+  SANDBOX_TRANSFERABLE_DOMAIN,
 } from './accounts.ts';
 export type { DnsFault, RecordedQuestion } from './dns/faults.ts';
 export { type SandboxDns, type SandboxDnsOptions, startSandboxDns } from './dns/server.ts';

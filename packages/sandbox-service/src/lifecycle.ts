@@ -1,9 +1,9 @@
-import { addYears, DAY } from './clock.ts';
+import { addYears, DAY_MS } from './clock.ts';
 import type { DomainRecord } from './model.ts';
 
 /**
- * See “Domain lifecycle in the .rest zone” and “Limits” in the service's API documentation. All zones of the sandbox have
- * these periods, because no other zone's profile is documented.
+ * See “Domain lifecycle in the .rest zone” and “Limits” in the service's API documentation. All zones of the sandbox
+ * have these periods, because no other zone's profile is documented.
  */
 
 const TRANSFER_DAYS = 5;
@@ -11,14 +11,14 @@ export const TRANSFER_LOCK_DAYS = 60;
 const AUTO_RENEW_GRACE_DAYS = 45;
 const REDEMPTION_DAYS = 30;
 const PENDING_DELETE_DAYS = 5;
-export const MAX_YEARS = 10;
+export const MAX_REGISTRATION_YEARS = 10;
 
 export type DomainStatus = 'registered' | 'auto_renew_grace' | 'redemption' | 'pending_delete';
 
-/** The status of a domain after {@link advanceDomain} with the same `now`. */
-export function statusOf(domain: DomainRecord, now: number): DomainStatus {
+/** @param domain a domain that {@link advanceDomain} has updated to `now` */
+export function getDomainStatus(domain: DomainRecord, now: number): DomainStatus {
   if (domain.deletedAt !== undefined) {
-    return now < domain.deletedAt + REDEMPTION_DAYS * DAY ? 'redemption' : 'pending_delete';
+    return now < domain.deletedAt + REDEMPTION_DAYS * DAY_MS ? 'redemption' : 'pending_delete';
   }
   return now < domain.expires ? 'registered' : 'auto_renew_grace';
 }
@@ -36,37 +36,37 @@ export function advanceDomain(domain: DomainRecord, now: number): DomainRecord |
   let current = domain;
   const transfer = current.pendingTransfer;
   if (transfer !== undefined && now >= transfer.completesAt) {
-    const { pendingTransfer: _, ...kept } = current;
-    const { completesAt, ...newHolder } = transfer;
+    const { pendingTransfer: _, ...otherFields } = current;
+    const { completesAt, ...newHolderFields } = transfer;
     current = {
-      ...kept,
-      ...newHolder,
-      expires: renewOneYear(current.expires, completesAt),
+      ...otherFields,
+      ...newHolderFields,
+      expires: getExpiryAfterTransfer(current.expires, completesAt),
       updated: completesAt,
       transferredAt: completesAt,
     };
   }
   if (current.deletedAt !== undefined) {
-    const releasedAt = current.deletedAt + (REDEMPTION_DAYS + PENDING_DELETE_DAYS) * DAY;
+    const releasedAt = current.deletedAt + (REDEMPTION_DAYS + PENDING_DELETE_DAYS) * DAY_MS;
     return now < releasedAt ? current : undefined;
   }
-  while (now >= current.expires + AUTO_RENEW_GRACE_DAYS * DAY) {
+  while (now >= current.expires + AUTO_RENEW_GRACE_DAYS * DAY_MS) {
     current = { ...current, expires: addYears(current.expires, 1) };
   }
   return current;
 }
 
-/** Returns the expiry after a transfer, which renews by one year but not beyond the maximum period. */
-function renewOneYear(expires: number, now: number): number {
-  return Math.max(expires, Math.min(addYears(expires, 1), addYears(now, MAX_YEARS)));
+/** A transfer renews the domain by one year, but not beyond the maximum period. */
+function getExpiryAfterTransfer(expires: number, now: number): number {
+  return Math.max(expires, Math.min(addYears(expires, 1), addYears(now, MAX_REGISTRATION_YEARS)));
 }
 
-export function transferCompletesAt(now: number): number {
-  return now + TRANSFER_DAYS * DAY;
+export function getTransferCompletionTime(now: number): number {
+  return now + TRANSFER_DAYS * DAY_MS;
 }
 
-export function expiryAfterRestore(expires: number, now: number): number {
-  let restored = expires;
-  while (restored <= now) restored = addYears(restored, 1);
-  return restored;
+export function getExpiryAfterRestore(expires: number, now: number): number {
+  let restoredExpiry = expires;
+  while (restoredExpiry <= now) restoredExpiry = addYears(restoredExpiry, 1);
+  return restoredExpiry;
 }

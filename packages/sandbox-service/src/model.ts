@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
 /**
- * The sandbox's stored data. The state file has the same schemas. Times are in milliseconds since the epoch.
- * Everything belongs to a context, and contexts are separate. Context 1 is the demo system; the others are live. Within
- * a context, the users of a group share domains, contacts and redirects.
+ * The sandbox's state, in memory and in the state file. Times are in milliseconds since the epoch.
+ * Contexts share no records. Context 1 is the demo system; the others are live. Within a context, the users of a
+ * group share domains, contacts and redirects.
  */
 
 const userSchema = z.strictObject({

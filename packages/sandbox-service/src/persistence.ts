@@ -25,8 +25,8 @@ export async function loadState(file: string): Promise<StateData | undefined> {
 }
 
 /**
- * Saves the state to a file, shortly after each change and on request. After a crash, the file has either the
- * old or the new state.
+ * Saves the state to a file shortly after each change. After a crash, the file contains either the old or the new
+ * state.
  */
 export class StateFile {
   readonly #file: string;
@@ -40,9 +40,9 @@ export class StateFile {
     this.#getState = getState;
   }
 
-  changed(): void {
+  scheduleSave(): void {
     this.#hasUnsavedChanges = true;
-    // If a write fails, the next change retries it, and the last flush reports the error.
+    // A failed write is retried at the next change or flush; `flush` reports the error.
     this.#timer ??= setTimeout(() => this.flush().catch(() => undefined), DEBOUNCE_MS);
   }
 
@@ -67,7 +67,7 @@ export class StateFile {
       await rename(temporaryFile, this.#file);
     } catch (error) {
       this.#hasUnsavedChanges = true;
-      // An error here must not hide the first one.
+      // A failed cleanup must not hide the original error.
       await rm(temporaryFile, { force: true }).catch(() => undefined);
       throw new Error(`keeping the sandbox's state in ${this.#file}`, { cause: error });
     }

@@ -1,9 +1,9 @@
 import { domainToUnicode } from 'node:url';
 import type { Answer } from './answer.ts';
-import type { Plan, ReceivedRequest } from './incoming.ts';
+import type { ReceivedRequest, RequestPlan } from './incoming.ts';
 import type { DomainStatus } from './lifecycle.ts';
 import type { ServiceState } from './operations/caller.ts';
-import { entitiesOf, type RegistryPatch } from './registry-script.ts';
+import { formatEntities, type RegistryPatch } from './registry-script.ts';
 import type { DomainView } from './state.ts';
 
 /** The registry's public records (RFC 9082, RFC 9083), and the bootstrap file that lists their server (RFC 9224). */
@@ -26,7 +26,7 @@ export function planRdap(
   incoming: ReceivedRequest,
   path: string,
   origin: string,
-): Plan {
+): RequestPlan {
   const name = /^\/domain\/([^/]+)$/.exec(path)?.[1]?.toLowerCase() ?? null;
   const isBootstrap = path === '/bootstrap.json';
   return {
@@ -38,10 +38,10 @@ export function planRdap(
       if (incoming.method !== 'GET' && incoming.method !== 'HEAD')
         return createRdapError(405, 'method not allowed');
       if (isBootstrap) return createAnswer(200, formatBootstrap(service, origin));
-      const domain = name === null ? undefined : service.state.publicDomain(name);
-      const patch = service.registry.patchOf(domain?.name ?? '') ?? {};
+      const domain = name === null ? undefined : service.state.findPublicDomain(name);
+      const patch = service.registry.getPatch(domain?.name ?? '') ?? {};
       if (domain === undefined || patch.isGone === true) return createRdapError(404, 'not found');
-      return createAnswer(200, formatDomain(domain, patch, service.clock.registry(), origin));
+      return createAnswer(200, formatDomain(domain, patch, service.clock.registryTime(), origin));
     },
   };
 }
@@ -53,7 +53,7 @@ export function createRdapError(errorCode: number, title: string): Answer {
 function formatBootstrap(service: ServiceState, origin: string): unknown {
   return {
     version: '1.0',
-    publication: formatRfc3339(service.clock.registry()),
+    publication: formatRfc3339(service.clock.registryTime()),
     description: 'The zones of the sandbox',
     services: [[ZONES, [`${origin}/rdap/`]]],
   };
@@ -61,16 +61,16 @@ function formatBootstrap(service: ServiceState, origin: string): unknown {
 
 function formatDomain(domain: DomainView, patch: RegistryPatch, now: number, origin: string): unknown {
   const { transferredAt = domain.transferredAt, deletedAt = domain.deletedAt } = patch;
-  const entities = entitiesOf(patch);
+  const entities = formatEntities(patch);
   const url = `${origin}/rdap/domain/${domain.name}`;
-  const unicode = domainToUnicode(domain.name);
+  const unicodeName = domainToUnicode(domain.name);
   return {
     rdapConformance: ['rdap_level_0'],
     objectClassName: 'domain',
     handle: `${domain.name.toUpperCase()}-SANDBOX`,
     ldhName: domain.name,
-    ...(unicode !== domain.name && { unicodeName: unicode }),
-    status: patch.statuses ?? statusesOf(domain, patch.locks),
+    ...(unicodeName !== domain.name && { unicodeName }),
+    status: patch.statuses ?? formatStatuses(domain, patch.locks),
     events: [
       { eventAction: 'registration', eventDate: formatRfc3339(domain.created) },
       { eventAction: 'expiration', eventDate: formatRfc3339(patch.expires ?? domain.expires) },
@@ -92,7 +92,7 @@ function formatDomain(domain: DomainView, patch: RegistryPatch, now: number, ori
   };
 }
 
-function statusesOf(domain: DomainView, locks: readonly string[] = []): readonly string[] {
+function formatStatuses(domain: DomainView, locks: readonly string[] = []): readonly string[] {
   const { status, pendingTransfer, isTransferLocked } = domain;
   return [
     RDAP_STATUSES[status],

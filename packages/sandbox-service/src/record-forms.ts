@@ -1,28 +1,30 @@
-/* Variants of a record, as real registries format them. All variants have the same content. */
+/* Functions that format an RDAP record in the ways of real registries, without changing its content. */
 
-type Members = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 const isString = (value: unknown): value is string => typeof value === 'string';
-const stringsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter(isString) : []);
-const objectsOf = (value: unknown): readonly Members[] =>
+const filterStrings = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter(isString) : [];
+const filterObjects = (value: unknown): readonly JsonObject[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === 'object' && item !== null) : [];
 const toEppStatus = (status: string) =>
   status === 'active' ? 'ok' : status.replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase());
 
-const mapStatuses = (format: (status: string) => string) => (record: Members) => ({
+const mapStatuses = (format: (status: string) => string) => (record: JsonObject) => ({
   ...record,
-  ...(Array.isArray(record['status']) && { status: stringsOf(record['status']).map(format) }),
+  ...(Array.isArray(record['status']) && { status: filterStrings(record['status']).map(format) }),
 });
-const mapEvents = (format: (events: readonly Members[]) => readonly unknown[]) => (record: Members) => ({
+const mapEvents =
+  (format: (events: readonly JsonObject[]) => readonly unknown[]) => (record: JsonObject) => ({
+    ...record,
+    events: format(filterObjects(record['events'])),
+  });
+const mapNameservers = (format: (host: string) => unknown) => (record: JsonObject) => ({
   ...record,
-  events: format(objectsOf(record['events'])),
-});
-const mapNameservers = (format: (host: string) => unknown) => (record: Members) => ({
-  ...record,
-  nameservers: objectsOf(record['nameservers']).map(({ ldhName }) => format(String(ldhName))),
+  nameservers: filterObjects(record['nameservers']).map(({ ldhName }) => format(String(ldhName))),
 });
 
-export const RECORD_FORMS: readonly ((record: Members) => Members)[] = [
+export const RECORD_TRANSFORMS: readonly ((record: JsonObject) => JsonObject)[] = [
   (record) => record,
   (record) => ({ ...record, ldhName: String(record['ldhName']).toUpperCase() }),
   (record) => ({ ...record, ldhName: `${record['ldhName']}.` }),
@@ -33,7 +35,7 @@ export const RECORD_FORMS: readonly ((record: Members) => Members)[] = [
   mapStatuses((status) => status.toUpperCase().replaceAll(' ', '_')),
   mapStatuses((status) => status.replaceAll(' ', '-')),
   (record) => {
-    const [only, ...more] = stringsOf(record['status']);
+    const [only, ...more] = filterStrings(record['status']);
     return only === undefined || more.length > 0 ? record : { ...record, status: only };
   },
   mapEvents((events) =>
@@ -58,7 +60,7 @@ export const RECORD_FORMS: readonly ((record: Members) => Members)[] = [
   })),
   (record) => ({ ...record, port43: 43, registry_serial: 1e300, remarks: null, notices: 'none' }),
   (record) => {
-    const [only, ...more] = objectsOf(record['entities']);
+    const [only, ...more] = filterObjects(record['entities']);
     return only === undefined || more.length > 0 ? record : { ...record, entities: only };
   },
 ];

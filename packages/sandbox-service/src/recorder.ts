@@ -1,6 +1,6 @@
 import type { Claim } from './access.ts';
 import type { FaultKind, RequestInterface } from './faults.ts';
-import type { Plan, ReceivedRequest } from './incoming.ts';
+import type { ReceivedRequest, RequestPlan } from './incoming.ts';
 import { maskHeaders } from './mask.ts';
 import type { Sessions } from './sessions.ts';
 import type { SandboxTask } from './tasks.ts';
@@ -8,7 +8,7 @@ import type { SandboxTask } from './tasks.ts';
 /** A request to the sandbox. Secrets are masked: the authorization, sessions, passwords, tokens and auth codes. */
 export interface RecordedRequest {
   readonly n: number;
-  /** When the last byte arrived: real time in milliseconds since the epoch. */
+  /** When the last byte arrived, in real time (milliseconds since the epoch). */
   readonly at: number;
   readonly interface: RequestInterface | 'unknown';
   readonly method: string;
@@ -16,20 +16,20 @@ export interface RecordedRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, readonly string[]>>;
   readonly ctid: string | null;
-  /** The kind of the given credentials, whether valid or not. `user` is the UUID of a trusted application. */
-  readonly way: Claim['way'] | null;
+  /** How the request tried to authenticate. For a trusted application, `user` is its UUID. */
+  readonly way: Claim['kind'] | null;
   readonly user: string | null;
   readonly context: number | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
   readonly task: SandboxTask | null;
   readonly name: string | null;
-  /** Whether the service carried it out. False while it is running, or if a fault occurred first. */
+  /** Whether the service carried out the request. False while the request runs or if a fault prevented it. */
   readonly carriedOut: boolean;
   readonly fault: FaultKind | null;
-  /** Null while it is running or if no status line was sent. */
+  /** The HTTP status. Null while the request runs or if no status line was sent. */
   readonly status: number | null;
-  /** The status code in the envelope. Null if no complete envelope was sent. */
+  /** The status code in the response's envelope. Null if no complete envelope was sent. */
   readonly answerCode: string | null;
   readonly durationMs: number | null;
 }
@@ -67,20 +67,20 @@ export class Recorder {
 
   add(request: Omit<RecordedRequest, 'n'>): RecordedRequest {
     this.#count += 1;
-    const recorded = { n: this.#count, ...request };
-    this.#requests.push(recorded);
+    const recordedRequest = { n: this.#count, ...request };
+    this.#requests.push(recordedRequest);
     if (this.#requests.length > MAX_REQUESTS) this.#requests.shift();
-    this.#notify(recorded);
-    return recorded;
+    this.#notify(recordedRequest);
+    return recordedRequest;
   }
 
   update(n: number, changes: Partial<Omit<RecordedRequest, 'n'>>): void {
     const index = n - (this.#requests[0]?.n ?? 0);
     const request = this.#requests[index];
     if (request === undefined) return;
-    const updated = { ...request, ...changes };
-    this.#requests[index] = updated;
-    this.#notify(updated);
+    const updatedRequest = { ...request, ...changes };
+    this.#requests[index] = updatedRequest;
+    this.#notify(updatedRequest);
   }
 
   #notify(request: RecordedRequest): void {
@@ -91,7 +91,7 @@ export class Recorder {
 export function describeRequest(
   interfaceName: RecordedRequest['interface'],
   { method, path, query, headers }: ReceivedRequest,
-  { task, name, claim, loggedBody }: Plan,
+  { task, name, claim, loggedBody }: RequestPlan,
   sessions: Sessions,
 ): Omit<RecordedRequest, 'n' | 'at'> {
   return {
@@ -118,19 +118,19 @@ function describeClaim(
   interfaceName: RecordedRequest['interface'],
   sessions: Sessions,
 ): Pick<RecordedRequest, 'way' | 'user' | 'context'> {
-  switch (claim?.way) {
+  switch (claim?.kind) {
     case undefined:
       return { way: null, user: null, context: null };
     case 'credentials':
-      return { way: claim.way, user: claim.user, context: claim.context };
+      return { way: claim.kind, user: claim.user, context: claim.context };
     case 'trusted_application':
-      return { way: claim.way, user: claim.uuid, context: null };
+      return { way: claim.kind, user: claim.uuid, context: null };
     case 'session': {
       const session =
         interfaceName === 'json' || interfaceName === 'xml'
           ? sessions.find(claim.id, interfaceName)
           : undefined;
-      return { way: claim.way, user: session?.user ?? null, context: session?.context ?? null };
+      return { way: claim.kind, user: session?.user ?? null, context: session?.context ?? null };
     }
   }
 }

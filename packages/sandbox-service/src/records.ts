@@ -1,5 +1,5 @@
 import { SANDBOX_NAMESERVERS } from './accounts.ts';
-import { DAY } from './clock.ts';
+import { DAY_MS } from './clock.ts';
 import type { DomainRecord, UserRecord } from './model.ts';
 
 export const SEED_GROUP = 'steward';
@@ -7,8 +7,8 @@ export const SEED_GROUP = 'steward';
 export type DomainSeed = Pick<DomainRecord, 'name' | 'context'> & Partial<DomainRecord>;
 export type UserSeed = Pick<UserRecord, 'user' | 'context' | 'password'> & Partial<UserRecord>;
 
-/** By default, a user of the seeded group who isn't a sub-user. */
-export function userRecord(seed: UserSeed): UserRecord {
+/** By default, the user belongs to the seeded group and isn't a sub-user. */
+export function buildUserRecord(seed: UserSeed): UserRecord {
   return {
     group: SEED_GROUP,
     defaultEmail: `${seed.user}@team.example`,
@@ -20,14 +20,14 @@ export function userRecord(seed: UserSeed): UserRecord {
   };
 }
 
-/** By default, a domain of the seeded group that was registered 400 days before `now` and expires in a year. */
-export function domainRecord(seed: DomainSeed, now: number): DomainRecord {
-  const created = seed.created ?? now - 400 * DAY;
+/** By default, the domain belongs to the seeded group, was registered 400 days ago and expires in a year. */
+export function buildDomainRecord(seed: DomainSeed, now: number): DomainRecord {
+  const created = seed.created ?? now - 400 * DAY_MS;
   return {
     group: SEED_GROUP,
     created,
     updated: created,
-    expires: now + 365 * DAY,
+    expires: now + 365 * DAY_MS,
     ownerc: 1001,
     adminc: 1002,
     techc: 1003,

@@ -1,12 +1,12 @@
 /**
  * A request that the sandbox refuses.
  *
- * The service's API documentation (“Errors”) lists the error codes of the .rest zone without their meaning, and doesn't
- * describe the HTTP status and body of a failed request. So the sandbox itself assigns codes and statuses to problems.
+ * The service's API documentation (“Errors”) lists the error codes of the .rest zone without their meanings, and
+ * doesn't describe the response to a failed request. So the sandbox assigns codes and HTTP statuses to problems.
  */
 
 /** Documented error codes, by kind of problem. */
-const CODES = {
+const ERROR_CODES = {
   malformed: 'EF01002',
   unauthenticated: 'EF00803',
   forbidden: 'EF00805',
@@ -19,7 +19,7 @@ const CODES = {
   transfer_lock: 'EF01075',
 } as const;
 
-const HTTP_STATUS: Record<RefusalKind, number> = {
+const HTTP_STATUSES: Record<RefusalKind, number> = {
   malformed: 400,
   unauthenticated: 401,
   forbidden: 403,
@@ -32,7 +32,7 @@ const HTTP_STATUS: Record<RefusalKind, number> = {
   transfer_lock: 409,
 };
 
-export type RefusalKind = keyof typeof CODES;
+export type RefusalKind = keyof typeof ERROR_CODES;
 
 /** Without an HTTP status, the interface uses its default. */
 export interface RefusalDetails {
@@ -48,12 +48,12 @@ export class Refusal extends Error implements RefusalDetails {
 
   /**
    * @param kind determines the status code and the HTTP status
-   * @param sentence describes the problem; never contains a secret
+   * @param message describes the problem; never contains a secret
    * @param httpStatus given if HTTP has a more precise status (405, 413, 415)
    */
-  constructor(kind: RefusalKind, sentence: string, httpStatus: number = HTTP_STATUS[kind]) {
-    super(sentence);
-    this.code = CODES[kind];
+  constructor(kind: RefusalKind, message: string, httpStatus: number = HTTP_STATUSES[kind]) {
+    super(message);
+    this.code = ERROR_CODES[kind];
     this.httpStatus = httpStatus;
   }
 }

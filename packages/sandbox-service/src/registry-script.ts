@@ -3,7 +3,7 @@ export interface RegistryPatch {
   readonly statuses?: readonly string[];
   /** Shown in addition to the statuses that follow from the domain's state. */
   readonly locks?: readonly string[];
-  /** `redacted` shows a registrant that has no readable fields. */
+  /** The registrant. `redacted` shows a registrant without readable fields. */
   readonly owner?: { readonly name: string; readonly organization: string } | 'redacted';
   readonly nameServers?: readonly string[];
   readonly isSigned?: boolean;
@@ -20,7 +20,7 @@ export interface RegistryPatch {
 export class RegistryScript {
   readonly #patches = new Map<string, RegistryPatch>();
 
-  /** Changes a name's record, in addition to earlier changes. */
+  /** Patches a name's record. Earlier patches stay in effect. */
   show(name: string, patch: RegistryPatch): void {
     this.#patches.set(name, { ...this.#patches.get(name), ...patch });
   }
@@ -29,13 +29,13 @@ export class RegistryScript {
     this.#patches.delete(name);
   }
 
-  patchOf(name: string): RegistryPatch | undefined {
+  getPatch(name: string): RegistryPatch | undefined {
     return this.#patches.get(name);
   }
 }
 
-/** Formats entities as in RFC 9083, section 5.1. */
-export function entitiesOf({ registrar, owner }: RegistryPatch): readonly unknown[] {
+/** See RFC 9083, section 5.1. */
+export function formatEntities({ registrar, owner }: RegistryPatch): readonly unknown[] {
   return [
     ...(registrar === undefined
       ? []

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { Answer } from './answer.ts';
 import type { RequestInterface } from './faults.ts';
-import { RECORD_FORMS } from './record-forms.ts';
+import { RECORD_TRANSFORMS } from './record-forms.ts';
 
 /*
  * Responses like those of real services and registries: correct, but in undocumented forms. The form depends only on
- * the seed, the path and the number of earlier requests for the path. It doesn't depend on concurrent requests.
+ * the seed, the interface, the path and the number of earlier requests for the path.
  */
 
 /** Without a seed, responses have the documented form. */
@@ -18,15 +18,15 @@ export interface RudeAnswer extends Omit<Answer, 'body'> {
   readonly body: Uint8Array;
 }
 
-const CODINGS = [
+const CONTENT_CODINGS = [
   ['gzip', gzipSync],
   ['deflate', deflateSync],
   ['br', brotliCompressSync],
 ] as const;
-/** A double can't represent this number. */
-const LONG_NUMBER = '12345678901234567890';
+/** A JavaScript number can't represent this integer exactly. */
+const UNSAFE_INTEGER = '12345678901234567890';
 
-/** Returns a generator of numbers in [0, 1) that are always the same for the same seed and subject. */
+/** Returns a generator of numbers in [0, 1). The same seed and subject always give the same sequence. */
 export function createSeededRandom(seed: number, subject: string): () => number {
   let count = 0;
   return () => {
@@ -35,15 +35,14 @@ export function createSeededRandom(seed: number, subject: string): () => number 
   };
 }
 
-/** @param asked number of earlier requests for this path */
 export function applyRudeness(
   answer: Answer,
   interfaceName: RequestInterface | 'unknown',
   {
     seed,
     path,
-    asked: earlierRequestCount,
-  }: { readonly seed: number; readonly path: string; readonly asked: number },
+    earlierRequestCount,
+  }: { readonly seed: number; readonly path: string; readonly earlierRequestCount: number },
 ): RudeAnswer {
   const random = createSeededRandom(seed, `${interfaceName} ${path} ${earlierRequestCount}`);
   const flipCoin = () => random() < 0.5;
@@ -57,11 +56,11 @@ export function applyRudeness(
   }
   if (interfaceName === 'json' && flipCoin()) body = addUndocumentedMembers(body);
   if (interfaceName === 'rdap' && flipCoin()) body = reformatDates(body);
-  // A registry uses one form per name, for all requests.
+  // A registry always sends a name's record in the same form.
   if (interfaceName === 'rdap' && /\/domain\//.test(path))
     body = changeRecordForm(body, createSeededRandom(seed, path)());
   const bytes = Buffer.from(body, encoding);
-  const [coding, compress] = CODINGS[Math.floor(random() * CODINGS.length * 2)] ?? [];
+  const [coding, compress] = CONTENT_CODINGS[Math.floor(random() * CONTENT_CODINGS.length * 2)] ?? [];
   if (coding === undefined || compress === undefined) return { ...answer, headers, body: bytes };
   return { ...answer, headers: { ...headers, 'content-encoding': coding }, body: compress(bytes) };
 }
@@ -72,17 +71,17 @@ function isLatin1(text: string): boolean {
 }
 
 function addUndocumentedMembers(body: string): string {
-  return body.replace(/^\{(?=")/, `{"serial":${LONG_NUMBER},"links":[null,{"rel":"self"}],"node":"",`);
+  return body.replace(/^\{(?=")/, `{"serial":${UNSAFE_INTEGER},"links":[null,{"rel":"self"}],"node":"",`);
 }
 
-function changeRecordForm(body: string, random: number): string {
+function changeRecordForm(body: string, randomNumber: number): string {
   const record: unknown = JSON.parse(body);
   if (typeof record !== 'object' || record === null || !('objectClassName' in record)) return body;
-  const change = RECORD_FORMS[Math.floor(random * RECORD_FORMS.length)];
-  return change === undefined ? body : JSON.stringify(change({ ...record }));
+  const transform = RECORD_TRANSFORMS[Math.floor(randomNumber * RECORD_TRANSFORMS.length)];
+  return transform === undefined ? body : JSON.stringify(transform({ ...record }));
 }
 
-/** Formats dates in lower case, and offsets without a colon. */
+/** Writes dates with a lower-case `t` and the offset `+0000`. */
 function reformatDates(body: string): string {
   return body.replace(/"(\d{4}-\d\d-\d\d)T([\d:.]+)Z"/g, '"$1t$2+0000"');
 }

@@ -1,10 +1,10 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { Refusal } from './refusal.ts';
 
-/* Names in .rest follow “Profile of the .rest zone” in the service's API documentation; others, the general rules. */
+/* Names in .rest follow “Profile of the .rest zone” in the service's API documentation. Others follow DNS rules. */
 
-const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-const EMAIL = /^[^\s@<>,;]+@[^\s@<>,;.]+(?:\.[^\s@<>,;.]+)+$/;
+const LABEL_PATTERN = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const EMAIL_PATTERN = /^[^\s@<>,;]+@[^\s@<>,;.]+(?:\.[^\s@<>,;.]+)+$/;
 
 export function checkDomainName(name: string): void {
   const labels = name.split('.');
@@ -12,14 +12,14 @@ export function checkDomainName(name: string): void {
     throw new Refusal('rule', 'name: a domain name is written in lower-case ASCII (xn--… for other letters)');
   }
   if (labels.length < 2 || name.length > 253) throw new Refusal('rule', `name: ${name} is not a domain name`);
-  const invalidLabel = labels.find((label) => !LABEL.test(label));
+  const invalidLabel = labels.find((label) => !LABEL_PATTERN.test(label));
   if (invalidLabel !== undefined) {
     throw new Refusal(
       'rule',
-      `name: the label "${invalidLabel}" does not have 1 to 63 letters, digits or inner hyphens`,
+      `name: the label "${invalidLabel}" must have 1 to 63 letters, digits or inner hyphens`,
     );
   }
-  if (isRest(name)) checkRestName(name, labels);
+  if (isRestName(name)) checkRestName(name, labels);
 }
 
 function checkRestName(name: string, labels: readonly string[]): void {
@@ -28,25 +28,25 @@ function checkRestName(name: string, labels: readonly string[]): void {
   if (label.slice(2, 4) !== '--') return;
   const unicode = domainToUnicode(label);
   if (!label.startsWith('xn--') || unicode === '' || domainToASCII(unicode) !== label) {
-    throw new Refusal('rule', `name: the label "${label}" is not a valid internationalised one`);
+    throw new Refusal('rule', `name: "${label}" is not a valid internationalised label`);
   }
   if ([...unicode].some((character) => (character.codePointAt(0) ?? 0) > 0xff)) {
     throw new Refusal('rule', `name: ${name} has letters outside ISO 8859-1`);
   }
 }
 
-function isRest(name: string): boolean {
+function isRestName(name: string): boolean {
   return name.endsWith('.rest');
 }
 
 export function checkNameservers(name: string, nameServers: readonly string[]): void {
-  const [min, max] = isRest(name) ? [2, 7] : [1, 13];
+  const [min, max] = isRestName(name) ? [2, 7] : [1, 13];
   if (nameServers.length < min || nameServers.length > max) {
     throw new Refusal('nameservers', `nameServers: ${min} to ${max} are needed, ${nameServers.length} given`);
   }
   for (const [index, server] of nameServers.entries()) {
     const labels = server.split('.');
-    if (server.length > 253 || labels.length < 2 || !labels.every((label) => LABEL.test(label))) {
+    if (server.length > 253 || labels.length < 2 || !labels.every((label) => LABEL_PATTERN.test(label))) {
       throw new Refusal('nameservers', `nameServers[${index}].name: "${server}" is not a host name`);
     }
     if (nameServers.indexOf(server) !== index) {
@@ -56,5 +56,5 @@ export function checkNameservers(name: string, nameServers: readonly string[]): 
 }
 
 export function looksLikeEmail(text: string): boolean {
-  return text.length <= 254 && EMAIL.test(text);
+  return text.length <= 254 && EMAIL_PATTERN.test(text);
 }

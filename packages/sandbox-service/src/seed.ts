@@ -1,13 +1,18 @@
-import { SANDBOX_ACCOUNTS, SANDBOX_CONTACTS, SANDBOX_NAMESERVERS, SANDBOX_TRANSFER } from './accounts.ts';
-import { DAY } from './clock.ts';
+import {
+  SANDBOX_ACCOUNTS,
+  SANDBOX_CONTACTS,
+  SANDBOX_NAMESERVERS,
+  SANDBOX_TRANSFERABLE_DOMAIN,
+} from './accounts.ts';
+import { DAY_MS } from './clock.ts';
 import type { DomainRecord, PreregRecord, RedirectRecord, SslContactRecord, StateData } from './model.ts';
-import { domainRecord, SEED_GROUP, type UserSeed, userRecord } from './records.ts';
+import { buildDomainRecord, buildUserRecord, SEED_GROUP, type UserSeed } from './records.ts';
 
 /** The group of another customer, for transfers. */
 const OTHER_GROUP = 'elsewhere';
 
-/** Names, and the number of days until they expire (negative if expired). */
-const NAMED_DOMAINS: readonly (readonly [
+/** `days` is the time until the name expires (negative if it has expired). */
+const SCENARIO_DOMAINS: readonly (readonly [
   name: string,
   days: number,
   overrides?: (now: number) => Partial<DomainRecord>,
@@ -16,64 +21,69 @@ const NAMED_DOMAINS: readonly (readonly [
   ['bar.rest', 5],
   ['deli.rest', 61],
   ['expired.rest', -4],
-  ['gone.rest', 120, (now) => ({ deletedAt: now - 6 * DAY })],
-  ['locked.rest', 340, (now) => ({ created: now - 25 * DAY, transferLockUntil: now + 35 * DAY })],
+  ['gone.rest', 120, (now) => ({ deletedAt: now - 6 * DAY_MS })],
+  ['locked.rest', 340, (now) => ({ created: now - 25 * DAY_MS, transferLockUntil: now + 35 * DAY_MS })],
   ['xn--mnchen-3ya.rest', 29],
   ['menu.example', 13],
   ['tables.example', 200],
 ];
 
-const MORE_NAMES =
+const FILLER_LABELS =
   'bakery bistro-nord brunch buffet catering chef cocktail curry diner dessert espresso fondue gelato grill ' +
   'harvest juice kitchen ladle lunch mezze noodle olive oven pantry pasta picnic plate ramen saffron soup ' +
   'spoon sushi tapas tavern';
 
-/** Dates are relative to `now`, so that there are always names that expire soon. */
-export function seedState(now: number, users: readonly UserSeed[] = []): StateData {
+/** Dates are relative to `now`, so that some names always expire soon. */
+export function buildSeedState(now: number, users: readonly UserSeed[] = []): StateData {
   return {
     version: 1,
     nextTransaction: 1,
-    users: [...seedUsers(), ...users].map(userRecord),
+    users: [...buildSeedUsers(), ...users].map(buildUserRecord),
     trustedApplications: [{ ...SANDBOX_ACCOUNTS.trustedApplication, user: 'alice', context: 4 }],
-    domains: seedDomains(now),
+    domains: buildSeedDomains(now),
     contacts: [1, 4].flatMap((context) =>
       SANDBOX_CONTACTS.map((id) => ({ id, context, group: SEED_GROUP, email: `contact-${id}@team.example` })),
     ),
-    redirects: seedRedirects(now),
-    sslContacts: [seedSslContact(501, 'Alice'), seedSslContact(502, 'Bob')],
-    preregs: Array.from({ length: 120 }, (_, index) => seedPrereg(index, now)),
+    redirects: buildSeedRedirects(now),
+    sslContacts: [buildSeedSslContact(501, 'Alice'), buildSeedSslContact(502, 'Bob')],
+    preregs: Array.from({ length: 120 }, (_, index) => buildSeedPrereg(index, now)),
     charges: [],
   };
 }
 
-function seedUsers(): UserSeed[] {
+function buildSeedUsers(): UserSeed[] {
   const { alice, aliceDemoSystem, bob, tina, frontdesk } = SANDBOX_ACCOUNTS;
   const owner = { user: alice.user, context: alice.context };
   return [alice, aliceDemoSystem, { ...bob, owner }, { ...tina, owner }, { ...frontdesk, owner }];
 }
 
-function seedDomains(now: number): DomainRecord[] {
-  const namedDomains = NAMED_DOMAINS.map(([name, days, overrides]) =>
-    domainRecord({ name, context: 4, expires: now + days * DAY, ...overrides?.(now) }, now),
+function buildSeedDomains(now: number): DomainRecord[] {
+  const scenarioDomains = SCENARIO_DOMAINS.map(([name, days, overrides]) =>
+    buildDomainRecord({ name, context: 4, expires: now + days * DAY_MS, ...overrides?.(now) }, now),
   );
-  const moreDomains = MORE_NAMES.split(' ').map((label, index) =>
-    domainRecord({ name: `${label}.rest`, context: 4, expires: now + (8 + index * 11) * DAY }, now),
+  const fillerDomains = FILLER_LABELS.split(' ').map((label, index) =>
+    buildDomainRecord({ name: `${label}.rest`, context: 4, expires: now + (8 + index * 11) * DAY_MS }, now),
   );
   const demoDomains = ['cafe.rest', 'try.rest'].map((name, index) =>
-    domainRecord({ name, context: 1, expires: now + (40 + index * 90) * DAY }, now),
+    buildDomainRecord({ name, context: 1, expires: now + (40 + index * 90) * DAY_MS }, now),
   );
-  const transferableDomain = domainRecord(
-    { ...SANDBOX_TRANSFER, context: 4, group: OTHER_GROUP, expires: now + 90 * DAY },
+  const transferableDomain = buildDomainRecord(
+    { ...SANDBOX_TRANSFERABLE_DOMAIN, context: 4, group: OTHER_GROUP, expires: now + 90 * DAY_MS },
     now,
   );
-  return [...namedDomains, ...moreDomains, ...demoDomains, transferableDomain];
+  return [...scenarioDomains, ...fillerDomains, ...demoDomains, transferableDomain];
 }
 
-function seedRedirects(now: number): RedirectRecord[] {
-  const common = { context: 4, group: SEED_GROUP, created: now - 300 * DAY, updated: now - 300 * DAY };
+function buildSeedRedirects(now: number): RedirectRecord[] {
+  const commonFields = {
+    context: 4,
+    group: SEED_GROUP,
+    created: now - 300 * DAY_MS,
+    updated: now - 300 * DAY_MS,
+  };
   return [
     {
-      ...common,
+      ...commonFields,
       source: 'www.cafe.rest',
       target: 'https://cafe.example/menu',
       type: 'domain',
@@ -81,7 +91,7 @@ function seedRedirects(now: number): RedirectRecord[] {
       domain: 'cafe.rest',
     },
     {
-      ...common,
+      ...commonFields,
       source: 'shop.cafe.rest',
       target: 'https://shop.example/',
       type: 'domain',
@@ -91,7 +101,7 @@ function seedRedirects(now: number): RedirectRecord[] {
       domain: 'cafe.rest',
     },
     {
-      ...common,
+      ...commonFields,
       source: 'hello@cafe.rest',
       target: 'alice@team.example',
       type: 'email',
@@ -101,7 +111,7 @@ function seedRedirects(now: number): RedirectRecord[] {
   ];
 }
 
-function seedSslContact(id: number, fname: string): SslContactRecord {
+function buildSeedSslContact(id: number, fname: string): SslContactRecord {
   return {
     id,
     context: 4,
@@ -120,16 +130,16 @@ function seedSslContact(id: number, fname: string): SslContactRecord {
   };
 }
 
-/** Creates 100 preregistrations in .rest and 20 in .example. Every sixth belongs to the sub-user. */
-function seedPrereg(index: number, now: number): PreregRecord {
+/** Indexes below 100 are in .rest, the others in .example. Every sixth preregistration belongs to the sub-user. */
+function buildSeedPrereg(index: number, now: number): PreregRecord {
   const tld = index < 100 ? 'rest' : 'example';
-  const created = now - (120 - index) * DAY;
+  const created = now - (120 - index) * DAY_MS;
   return {
     id: 9001 + index,
     group: SEED_GROUP,
     name: `table-${String(index + 1).padStart(3, '0')}.${tld}`,
     created,
-    updated: created + DAY,
+    updated: created + DAY_MS,
     owner: { user: index % 6 === 5 ? 'frontdesk' : 'alice', context: 4 },
     ownerc: 1001,
     zonec: 1004,
@@ -144,9 +154,9 @@ function seedPrereg(index: number, now: number): PreregRecord {
     confirmed: index % 2 === 0,
     config: {
       confirmation_start: created,
-      confirmation_end: created + 30 * DAY,
-      period_start: created + 40 * DAY,
-      period_end: created + 70 * DAY,
+      confirmation_end: created + 30 * DAY_MS,
+      period_start: created + 40 * DAY_MS,
+      period_end: created + 70 * DAY_MS,
     },
   };
 }

@@ -9,18 +9,18 @@ import { type RecordedRequest, Recorder, type RequestFilter } from './recorder.t
 import type { UserSeed } from './records.ts';
 import { RegistryScript } from './registry-script.ts';
 import type { Rudeness } from './rude.ts';
-import { seedState } from './seed.ts';
+import { buildSeedState } from './seed.ts';
 import { Sessions } from './sessions.ts';
 import { SandboxState } from './state.ts';
 
 export interface SandboxServiceOptions {
   /** The real time in milliseconds since the epoch. */
   readonly now?: () => number;
-  /** JSON file for the state. Default: the state is only in memory. */
+  /** JSON file for the state. By default, the state is only in memory. */
   readonly stateFile?: string;
   /** Users in addition to the seeded ones. Ignored if there is saved state. */
   readonly users?: readonly UserSeed[];
-  /** Seed for responses in undocumented forms, as real services send them. */
+  /** Seed that varies the form of responses in undocumented ways, as real services do. */
   readonly rude?: number | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface SandboxService {
   readonly requests: readonly RecordedRequest[];
   /**
    * Calls the listener when a request has been read, and again with the same `n` when it has been answered.
-   * @returns a function that stops it
+   * @returns a function that removes the listener
    */
   onRequest(listener: (request: RecordedRequest) => void): () => void;
   requestsFor(filter: RequestFilter): RecordedRequest[];
@@ -52,27 +52,30 @@ export interface SandboxService {
 export async function startSandboxService(options: SandboxServiceOptions = {}): Promise<SandboxService> {
   const clock = createClock(options.now ?? Date.now);
   const savedState = options.stateFile === undefined ? undefined : await loadState(options.stateFile);
-  const data = savedState ?? seedState(clock.registry(), options.users);
-  const file = options.stateFile === undefined ? undefined : new StateFile(options.stateFile, () => data);
-  const state = new SandboxState(data, clock, () => file?.changed());
+  const data = savedState ?? buildSeedState(clock.registryTime(), options.users);
+  const stateFile =
+    options.stateFile === undefined ? undefined : new StateFile(options.stateFile, () => data);
+  const state = new SandboxState(data, clock, () => stateFile?.scheduleSave());
   const registry = new RegistryScript();
-  const service: ServiceState = { state, clock, registry, sessions: new Sessions(clock.real) };
+  const service: ServiceState = { state, clock, registry, sessions: new Sessions(clock.realTime) };
   const recorder = new Recorder();
   const faults = new Faults();
-  const rude: Rudeness = { seed: options.rude };
+  const rudeness: Rudeness = { seed: options.rude };
   let origin = '';
 
   const server = createServer((request, response) => {
-    handleRequest({ service, recorder, faults, rude, origin }, request, response).catch((error: unknown) => {
-      // For an error in the sandbox itself, the connection is closed, so that tests notice it.
-      response.destroy();
-      process.emitWarning(error instanceof Error ? error : String(error));
-    });
+    handleRequest({ service, recorder, faults, rudeness, origin }, request, response).catch(
+      (error: unknown) => {
+        // The sandbox itself failed. The connection is closed so that tests notice.
+        response.destroy();
+        process.emitWarning(error instanceof Error ? error : String(error));
+      },
+    );
   });
-  // Another program may be using the port.
+  // Another program may be using the saved port.
   await listen(server, data.port ?? 0).catch(() => listen(server, 0));
   data.port = requirePort(server.address());
-  file?.changed();
+  stateFile?.scheduleSave();
   origin = `http://127.0.0.1:${data.port}`;
 
   return {
@@ -83,7 +86,7 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
     onRequest: (listener) => recorder.onRequest(listener),
     requestsFor: (filter) => recorder.requestsFor(filter),
     faults,
-    rude,
+    rude: rudeness,
     state,
     sessions: service.sessions,
     clock,
@@ -93,7 +96,7 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
         server.close(() => resolve());
         server.closeAllConnections();
       });
-      await file?.flush();
+      await stateFile?.flush();
     },
   };
 }
@@ -109,7 +112,6 @@ function listen(server: Server, port: number): Promise<void> {
 }
 
 function requirePort(address: string | AddressInfo | null): number {
-  if (address === null || typeof address === 'string')
-    throw new Error('starting the sandbox: it has no port');
+  if (address === null || typeof address === 'string') throw new Error('the sandbox has no port');
   return address.port;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { MINUTE } from './clock.ts';
+import { MINUTE_MS } from './clock.ts';
 
 export interface Session {
   readonly id: string;
@@ -13,8 +13,8 @@ export interface Session {
 export const DEFAULT_SESSION_MINUTES = 10;
 
 /**
- * A session ends after its lifetime, whether it is used or not, and when the process ends. A session of one interface
- * isn't valid in the other.
+ * Using a session doesn't extend its lifetime. All sessions end with the process. A session of one interface isn't
+ * valid in the other.
  */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
@@ -24,10 +24,10 @@ export class Sessions {
     this.#now = now;
   }
 
-  open(session: Pick<Session, 'interface' | 'user' | 'context'>, minutes: number): Session {
-    const opened = { ...session, id: randomUUID(), endsAt: this.#now() + minutes * MINUTE };
-    this.#sessions.set(opened.id, opened);
-    return opened;
+  open(session: Pick<Session, 'interface' | 'user' | 'context'>, lifetimeMinutes: number): Session {
+    const newSession = { ...session, id: randomUUID(), endsAt: this.#now() + lifetimeMinutes * MINUTE_MS };
+    this.#sessions.set(newSession.id, newSession);
+    return newSession;
   }
 
   find(id: string, interfaceName: Session['interface']): Session | undefined {
@@ -42,12 +42,12 @@ export class Sessions {
     this.#sessions.delete(id);
   }
 
-  /** Ends all sessions, like a restart of a real service. */
+  /** Ends all sessions, as a restart of a real service does. */
   endAll(): void {
     this.#sessions.clear();
   }
 
-  count(): number {
+  countActive(): number {
     return [...this.#sessions.values()].filter((session) => this.#now() < session.endsAt).length;
   }
 }

@@ -1,7 +1,7 @@
 import type { SandboxClock } from './clock.ts';
-import { advanceDomain, type DomainStatus, isTransferLocked, statusOf } from './lifecycle.ts';
+import { advanceDomain, type DomainStatus, getDomainStatus, isTransferLocked } from './lifecycle.ts';
 import type { Charge, DomainRecord, StateData, TrustedApplicationRecord, UserRecord } from './model.ts';
-import { type DomainSeed, domainRecord, type UserSeed, userRecord } from './records.ts';
+import { buildDomainRecord, buildUserRecord, type DomainSeed, type UserSeed } from './records.ts';
 
 /** A domain at the current time of the registry. */
 export interface DomainView extends DomainRecord {
@@ -9,9 +9,7 @@ export interface DomainView extends DomainRecord {
   readonly isTransferLocked: boolean;
 }
 
-/**
- * The sandbox's state, in memory. Code that changes a record must call {@link changed}, so that the change is saved.
- */
+/** The sandbox's state, in memory. Code that changes `data` must call {@link markChanged}, so that it is saved. */
 export class SandboxState {
   readonly data: StateData;
   readonly #clock: SandboxClock;
@@ -23,7 +21,7 @@ export class SandboxState {
     this.#onChanged = onChanged;
   }
 
-  changed(): void {
+  markChanged(): void {
     this.#onChanged();
   }
 
@@ -31,42 +29,46 @@ export class SandboxState {
   nextStid(): string {
     const number = this.data.nextTransaction;
     this.data.nextTransaction += 1;
-    this.changed();
-    const date = new Date(this.#clock.registry()).toISOString().slice(0, 10).replaceAll('-', '');
+    this.markChanged();
+    const date = new Date(this.#clock.registryTime()).toISOString().slice(0, 10).replaceAll('-', '');
     return `${date}-sandbox1-${number}`;
   }
 
-  /** Undefined if nobody holds the name in the context. */
-  domain(name: string, context: number): DomainView | undefined {
+  /** Undefined if the name isn't registered in the context. */
+  findDomain(name: string, context: number): DomainView | undefined {
     const index = this.data.domains.findIndex(
       (candidate) => candidate.name === name && candidate.context === context,
     );
     const record = this.data.domains[index];
     if (record === undefined) return undefined;
-    const current = advanceDomain(record, this.#clock.registry());
+    const current = advanceDomain(record, this.#clock.registryTime());
     if (current === undefined) this.data.domains.splice(index, 1);
     else this.data.domains[index] = current;
-    if (current !== record) this.changed();
+    if (current !== record) this.markChanged();
     return current === undefined ? undefined : this.#toView(current);
   }
 
-  domains(context: number): readonly DomainView[] {
+  listDomains(context: number): readonly DomainView[] {
     return this.data.domains
       .filter((record) => record.context === context)
-      .map((record) => this.domain(record.name, context))
+      .map((record) => this.findDomain(record.name, context))
       .filter((record) => record !== undefined);
   }
 
   /** The domain that public records show: the one in the lowest live context. */
-  publicDomain(name: string): DomainView | undefined {
-    const contexts = this.data.domains.filter((record) => record.name === name && record.context !== 1);
-    const [first] = contexts.map((record) => record.context).sort((a, b) => a - b);
-    return first === undefined ? undefined : this.domain(name, first);
+  findPublicDomain(name: string): DomainView | undefined {
+    const liveRecords = this.data.domains.filter((record) => record.name === name && record.context !== 1);
+    const [lowestContext] = liveRecords.map((record) => record.context).sort((a, b) => a - b);
+    return lowestContext === undefined ? undefined : this.findDomain(name, lowestContext);
   }
 
   #toView(record: DomainRecord): DomainView {
-    const now = this.#clock.registry();
-    return { ...record, status: statusOf(record, now), isTransferLocked: isTransferLocked(record, now) };
+    const now = this.#clock.registryTime();
+    return {
+      ...record,
+      status: getDomainStatus(record, now),
+      isTransferLocked: isTransferLocked(record, now),
+    };
   }
 
   putDomain(record: DomainRecord): void {
@@ -75,37 +77,37 @@ export class SandboxState {
     );
     if (index === -1) this.data.domains.push(record);
     else this.data.domains[index] = record;
-    this.changed();
+    this.markChanged();
   }
 
   /** For tests and demos. By default, adds a domain of the seeded accounts that expires in a year. */
   addDomain(seed: DomainSeed): DomainView {
-    this.putDomain(domainRecord(seed, this.#clock.registry()));
-    const added = this.domain(seed.name, seed.context);
-    if (added === undefined) throw new RangeError(`adding ${seed.name}: it would already be released`);
-    return added;
+    this.putDomain(buildDomainRecord(seed, this.#clock.registryTime()));
+    const addedDomain = this.findDomain(seed.name, seed.context);
+    if (addedDomain === undefined) throw new RangeError(`${seed.name} would already have been released`);
+    return addedDomain;
   }
 
-  user(user: string, context: number): UserRecord | undefined {
+  findUser(user: string, context: number): UserRecord | undefined {
     return this.data.users.find((record) => record.user === user && record.context === context);
   }
 
-  users(context: number): readonly UserRecord[] {
+  listUsers(context: number): readonly UserRecord[] {
     return this.data.users.filter((record) => record.context === context);
   }
 
-  trustedApplication(uuid: string): TrustedApplicationRecord | undefined {
+  findTrustedApplication(uuid: string): TrustedApplicationRecord | undefined {
     return this.data.trustedApplications.find((record) => record.uuid === uuid.toLowerCase());
   }
 
-  /** For tests and demos. By default, adds a user of the seeded group. */
+  /** By default, adds a user of the seeded group. */
   addUser(seed: UserSeed): UserRecord {
-    if (this.user(seed.user, seed.context) !== undefined) {
-      throw new RangeError(`adding user ${seed.user}: there is one in context ${seed.context}`);
+    if (this.findUser(seed.user, seed.context) !== undefined) {
+      throw new RangeError(`user ${seed.user} already exists in context ${seed.context}`);
     }
-    const record = userRecord(seed);
+    const record = buildUserRecord(seed);
     this.data.users.push(record);
-    this.changed();
+    this.markChanged();
     return record;
   }
 
@@ -120,7 +122,7 @@ export class SandboxState {
   }
 
   addCharge(charge: Omit<Charge, 'at'>): void {
-    this.data.charges.push({ ...charge, at: this.#clock.registry() });
-    this.changed();
+    this.data.charges.push({ ...charge, at: this.#clock.registryTime() });
+    this.markChanged();
   }
 }

@@ -1,4 +1,4 @@
-import { DAY } from './clock.ts';
+import { DAY_MS } from './clock.ts';
 import type { SandboxDns } from './dns/server.ts';
 import type { SandboxService } from './server.ts';
 
@@ -10,21 +10,21 @@ export interface StoryStep {
   readonly run: () => void;
 }
 
-/** The name that a story is about. It is registered at the sandbox and has mail and a website. */
 export interface StoryContext {
   readonly service: Pick<SandboxService, 'registry' | 'clock' | 'state'>;
   readonly dns: SandboxDns;
+  /** The name that the story is about. It must be registered at the sandbox. */
   readonly name: string;
 }
 
-const HOSTS = ['ns1.host.example', 'ns2.host.example'];
-const NEW_HOSTS = ['ns1.newhost.example', 'ns2.newhost.example'];
-const THIEF_HOSTS = ['ns1.thief.example'];
-const LOCKS = ['client transfer prohibited', 'client delete prohibited'];
+const OUR_NAMESERVERS = ['ns1.host.example', 'ns2.host.example'];
+const NEW_NAMESERVERS = ['ns1.newhost.example', 'ns2.newhost.example'];
+const THIEF_NAMESERVERS = ['ns1.thief.example'];
+const LOCK_STATUSES = ['client transfer prohibited', 'client delete prohibited'];
 const OUR_REGISTRAR = { ianaId: '9998', name: 'Sandbox Registrar Ltd' };
 const THIEF_REGISTRAR = { ianaId: '9999', name: 'Elsewhere Registrar Inc.' };
 
-function buildZoneLines(address: string): string[] {
+function buildZoneRecords(address: string): string[] {
   return [
     `@ A ${address}`,
     'www A 198.51.100.7',
@@ -34,21 +34,22 @@ function buildZoneLines(address: string): string[] {
   ];
 }
 
-/** Creates the state in which every story starts: the name is locked, at the team's registrar, and resolves. */
+/** Prepares the start of every story: the name resolves, is locked and is at the team's registrar. */
 export async function setUpStory({ service, dns, name }: StoryContext): Promise<void> {
-  for (const host of [...HOSTS, ...NEW_HOSTS, ...THIEF_HOSTS]) await dns.addNameserver(host);
-  dns.world.serve(name, HOSTS, buildZoneLines('198.51.100.7'));
-  dns.world.delegate(name, HOSTS);
+  for (const host of [...OUR_NAMESERVERS, ...NEW_NAMESERVERS, ...THIEF_NAMESERVERS])
+    await dns.addNameserver(host);
+  dns.world.serve(name, OUR_NAMESERVERS, buildZoneRecords('198.51.100.7'));
+  dns.world.delegate(name, OUR_NAMESERVERS);
   service.registry.show(name, {
     registrar: OUR_REGISTRAR,
     owner: { name: 'Anna Example', organization: 'Example GmbH' },
-    statuses: ['active', ...LOCKS],
-    nameServers: HOSTS,
+    statuses: ['active', ...LOCK_STATUSES],
+    nameServers: OUR_NAMESERVERS,
     isSigned: false,
   });
 }
 
-/** The name is stolen: its locks are removed, it is transferred away, and its expiry changes as after a renewal. */
+/** The name is stolen: its locks are removed, and it is transferred away, which adds a year to its expiry. */
 export function theft({ service, dns, name }: StoryContext): readonly StoryStep[] {
   const { registry } = service;
   return [
@@ -66,12 +67,12 @@ export function theft({ service, dns, name }: StoryContext): readonly StoryStep[
       day: 7,
       title: 'The name is at another registrar, a year longer',
       run: () => {
-        const now = service.clock.registry();
-        const expires = service.state.publicDomain(name)?.expires ?? now;
+        const now = service.clock.registryTime();
+        const expires = service.state.findPublicDomain(name)?.expires ?? now;
         registry.show(name, {
           registrar: THIEF_REGISTRAR,
-          statuses: ['active', ...LOCKS],
-          expires: expires + 365 * DAY,
+          statuses: ['active', ...LOCK_STATUSES],
+          expires: expires + 365 * DAY_MS,
           transferredAt: now,
         });
       },
@@ -80,9 +81,9 @@ export function theft({ service, dns, name }: StoryContext): readonly StoryStep[
       day: 8,
       title: 'The thief’s nameservers answer for it',
       run: () => {
-        dns.world.serve(name, THIEF_HOSTS, buildZoneLines('203.0.113.66'));
-        dns.world.delegate(name, THIEF_HOSTS);
-        registry.show(name, { nameServers: THIEF_HOSTS, owner: 'redacted' });
+        dns.world.serve(name, THIEF_NAMESERVERS, buildZoneRecords('203.0.113.66'));
+        dns.world.delegate(name, THIEF_NAMESERVERS);
+        registry.show(name, { nameServers: THIEF_NAMESERVERS, owner: 'redacted' });
       },
     },
   ];
@@ -95,16 +96,16 @@ export function failedMove({ service, dns, name }: StoryContext): readonly Story
       day: 1,
       title: 'The name is delegated to nameservers that do not know it',
       run: () => {
-        dns.world.delegate(name, NEW_HOSTS);
-        service.registry.show(name, { nameServers: NEW_HOSTS });
+        dns.world.delegate(name, NEW_NAMESERVERS);
+        service.registry.show(name, { nameServers: NEW_NAMESERVERS });
       },
     },
     {
       day: 2,
       title: 'The name is moved back',
       run: () => {
-        dns.world.delegate(name, HOSTS);
-        service.registry.show(name, { nameServers: HOSTS });
+        dns.world.delegate(name, OUR_NAMESERVERS);
+        service.registry.show(name, { nameServers: OUR_NAMESERVERS });
       },
     },
   ];
@@ -116,12 +117,12 @@ export function lapsedDelegation({ dns, name }: StoryContext): readonly StorySte
     {
       day: 1,
       title: 'The nameservers do not hold the name any more',
-      run: () => dns.world.drop(name, HOSTS),
+      run: () => dns.world.drop(name, OUR_NAMESERVERS),
     },
     {
       day: 20,
       title: 'A stranger has a zone of this name at the same nameservers',
-      run: () => dns.world.serve(name, HOSTS, ['@ A 203.0.113.66', '@ MX 10 mail.thief.example']),
+      run: () => dns.world.serve(name, OUR_NAMESERVERS, ['@ A 203.0.113.66', '@ MX 10 mail.thief.example']),
     },
   ];
 }

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { SANDBOX_ACCOUNTS } from '../src/accounts.ts';
 import type { Fault } from '../src/faults.ts';
 import type { SandboxService } from '../src/server.ts';
-import { buildAuth, type SandboxRig, startSandbox } from './sandbox.ts';
+import { buildAuthHeaders, startSandbox, type TestSandbox } from './sandbox.ts';
 
 const { alice } = SANDBOX_ACCOUNTS;
 
@@ -11,25 +11,35 @@ const agent = new Agent();
 afterAll(() => agent.destroy());
 
 interface Outcome {
-  /** The client's result: a status, or how the exchange failed. */
+  /** The HTTP status, or the client's error if the request failed. */
   readonly status: number | string;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly text: string;
 }
 
-/** Sends a renewal (JSON) or a contact update (XML). @param patience the timeout in milliseconds */
-async function sendRequest(service: SandboxService, via: 'json' | 'xml', patience = 5_000): Promise<Outcome> {
-  const signal = AbortSignal.timeout(patience);
-  const task = '<task><code>400202</code><contact><id>501</id><city>Struck</city></contact></task>';
+/** Sends a renewal (JSON) or a contact update (XML). */
+async function sendRequest(
+  service: SandboxService,
+  format: 'json' | 'xml',
+  timeoutMs = 5_000,
+): Promise<Outcome> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const task = '<task><code>400202</code><contact><id>501</id><city>Bern</city></contact></task>';
   const auth =
     '<auth><user>alice</user><context>4</context><password>alice-sandbox-password</password></auth>';
-  const [url, type, body] =
-    via === 'json'
+  const [url, contentType, body] =
+    format === 'json'
       ? [`${service.jsonUrl}/domain/cafe.rest/_renew`, 'application/json', '{"period":1}']
       : [service.xmlUrl, 'text/xml', `<request>${auth}${task}</request>`];
-  const sent = { ...(via === 'json' && buildAuth(alice)), 'content-type': type };
+  const requestHeaders = { ...(format === 'json' && buildAuthHeaders(alice)), 'content-type': contentType };
   try {
-    const answer = await request(url, { method: 'POST', headers: sent, body, signal, dispatcher: agent });
+    const answer = await request(url, {
+      method: 'POST',
+      headers: requestHeaders,
+      body,
+      signal,
+      dispatcher: agent,
+    });
     const { statusCode: status, headers } = answer;
     try {
       return { status, headers, text: await answer.body.text() };
@@ -46,12 +56,12 @@ function getErrorName(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
-function wasCarriedOut({ service }: SandboxRig): boolean {
+function wasCarriedOut({ service }: TestSandbox): boolean {
   const [contact] = service.state.data.sslContacts;
-  return service.state.charges.length > 0 || contact?.fields['city'] === 'Struck';
+  return service.state.charges.length > 0 || contact?.fields['city'] === 'Bern';
 }
 
-describe('each fault has its effect before or after the task', () => {
+describe('a fault takes effect before or after the task', () => {
   it.each<[string, 'json' | 'xml', Fault, boolean, Partial<Outcome>]>([
     ['drop_before', 'json', { kind: 'drop_before' }, false, { status: 'UND_ERR_SOCKET' }],
     [
@@ -166,71 +176,71 @@ describe('each fault has its effect before or after the task', () => {
     ['cut at a byte', 'json', { kind: 'cut_json', bytes: 7 }, true, { status: 200, text: '{"stid"' }],
     ['cut_xml', 'xml', { kind: 'cut_xml', bytes: 5 }, true, { status: 200, text: '<?xml' }],
     ['cut at byte 0', 'json', { kind: 'cut_json', bytes: 0 }, true, { status: 200, text: '' }],
-  ])('%s', async (_, via, fault, carriedOut, expected) => {
-    const bench = await startSandbox();
-    bench.service.faults.set(fault);
-    expect(await sendRequest(bench.service, via)).toMatchObject(expected);
-    expect(wasCarriedOut(bench), 'carried out').toBe(carriedOut);
+  ])('%s', async (_, format, fault, carriedOut, expected) => {
+    const sandbox = await startSandbox();
+    sandbox.service.faults.set(fault);
+    expect(await sendRequest(sandbox.service, format)).toMatchObject(expected);
+    expect(wasCarriedOut(sandbox), 'carried out').toBe(carriedOut);
   });
 
   it('cut_json cuts the response in half by default', async () => {
     const { service } = await startSandbox();
-    const whole = await sendRequest(service, 'json');
+    const wholeAnswer = await sendRequest(service, 'json');
     service.faults.set({ kind: 'cut_json' });
-    const cut = await sendRequest(service, 'json');
-    expect(cut.status).toBe(200);
-    expect(cut.text.length).toBe(Math.floor(whole.text.length / 2));
-    expect(() => JSON.parse(cut.text)).toThrow();
+    const cutAnswer = await sendRequest(service, 'json');
+    expect(cutAnswer.status).toBe(200);
+    expect(cutAnswer.text.length).toBe(Math.floor(wholeAnswer.text.length / 2));
+    expect(() => JSON.parse(cutAnswer.text)).toThrow();
   });
 
   it('hang never responds', async () => {
-    const bench = await startSandbox();
-    bench.service.faults.set({ kind: 'hang' });
-    expect((await sendRequest(bench.service, 'json', 60)).status).toBe('TimeoutError');
-    expect(wasCarriedOut(bench)).toBe(false);
-    expect(bench.service.requests).toMatchObject([{ fault: 'hang', status: null, carriedOut: false }]);
+    const sandbox = await startSandbox();
+    sandbox.service.faults.set({ kind: 'hang' });
+    expect((await sendRequest(sandbox.service, 'json', 60)).status).toBe('TimeoutError');
+    expect(wasCarriedOut(sandbox)).toBe(false);
+    expect(sandbox.service.requests).toMatchObject([{ fault: 'hang', status: null, carriedOut: false }]);
   });
 
   it('trickle is too slow for the client’s timeout', async () => {
-    const bench = await startSandbox();
-    bench.service.faults.set({ kind: 'trickle' });
-    expect((await sendRequest(bench.service, 'json', 150)).status).toBe('200, then TimeoutError');
-    expect(wasCarriedOut(bench)).toBe(true);
+    const sandbox = await startSandbox();
+    sandbox.service.faults.set({ kind: 'trickle' });
+    expect((await sendRequest(sandbox.service, 'json', 150)).status).toBe('200, then TimeoutError');
+    expect(wasCarriedOut(sandbox)).toBe(true);
   });
 
   it('huge sends 50 MB', async () => {
-    const bench = await startSandbox();
-    bench.service.faults.set({ kind: 'huge' });
-    const answer = await request(`${bench.service.jsonUrl}/domain/cafe.rest/_renew`, {
+    const sandbox = await startSandbox();
+    sandbox.service.faults.set({ kind: 'huge' });
+    const answer = await request(`${sandbox.service.jsonUrl}/domain/cafe.rest/_renew`, {
       method: 'POST',
-      headers: { ...buildAuth(alice), 'content-type': 'application/json' },
+      headers: { ...buildAuthHeaders(alice), 'content-type': 'application/json' },
       body: '{"period":1}',
       dispatcher: agent,
     });
     let bytes = 0;
     for await (const chunk of answer.body) bytes += Buffer.byteLength(chunk);
     expect(bytes).toBeGreaterThan(50_000_000);
-    expect(wasCarriedOut(bench)).toBe(true);
+    expect(wasCarriedOut(sandbox)).toBe(true);
   });
 });
 
 describe('faults', () => {
   it('affect matching requests, a given number of times, in the order they were set', async () => {
-    const { service, json } = await startSandbox();
+    const { service, sendJson } = await startSandbox();
     service.faults.set({ kind: 'status_500', match: { task: 'domain.renew', name: 'bar.rest' }, times: 2 });
     service.faults.set({ kind: 'status_503', match: { task: 'domain.renew' }, times: 1 });
     service.faults.set({ kind: 'html', match: { ctid: 'abc', interface: 'json', method: 'DELETE' } });
     const renew = async (name: string) =>
-      (await json('POST', `/domain/${name}/_renew`, { period: 1 })).status;
+      (await sendJson('POST', `/domain/${name}/_renew`, { period: 1 })).status;
     expect([await renew('bar.rest'), await renew('deli.rest'), await renew('deli.rest')]).toEqual([
       500, 503, 200,
     ]);
     expect([await renew('bar.rest'), await renew('bar.rest')]).toEqual([500, 200]);
-    expect((await json('DELETE', '/domain/deli.rest?ctid=abd')).text).toContain('S0103');
-    expect((await json('DELETE', '/domain/bar.rest?ctid=abc')).text).toContain('<title>');
+    expect((await sendJson('DELETE', '/domain/deli.rest?ctid=abd')).text).toContain('S0103');
+    expect((await sendJson('DELETE', '/domain/bar.rest?ctid=abc')).text).toContain('<title>');
     expect(service.faults.list()).toHaveLength(1);
     service.faults.clear();
-    expect((await json('DELETE', '/domain/bar.rest?ctid=abc')).text).toContain('S0103');
+    expect((await sendJson('DELETE', '/domain/bar.rest?ctid=abc')).text).toContain('S0103');
   });
 
   it('don’t affect interfaces that don’t support them', async () => {
@@ -242,7 +252,7 @@ describe('faults', () => {
     expect(service.faults.list()).toHaveLength(3);
   });
 
-  it('that hang end when the service closes', async () => {
+  it('of the kind hang end when the service closes', async () => {
     const { service } = await startSandbox();
     service.faults.set({ kind: 'hang' });
     const hanging = sendRequest(service, 'json');

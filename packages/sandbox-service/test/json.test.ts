@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../src/accounts.ts';
-import { basicOnly, buildAuth, type JsonAnswer, newDelegation, startSandbox } from './sandbox.ts';
+import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFERABLE_DOMAIN } from '../src/accounts.ts';
+import {
+  buildAuthHeaders,
+  buildBasicAuthHeader,
+  buildDomainPayload,
+  type JsonAnswer,
+  startSandbox,
+} from './sandbox.ts';
 
 const { alice, tina, trustedApplication } = SANDBOX_ACCOUNTS;
 const password = trustedApplication.password;
 
-/** Verifies a refusal, which always has the same form. */
-function expectRefusal(answer: JsonAnswer, status: number, sentence: RegExp): void {
-  expect(answer.body.status?.text ?? answer.text).toMatch(sentence);
+function expectRefusal(answer: JsonAnswer, status: number, textPattern: RegExp): void {
+  expect(answer.body.status?.text ?? answer.text).toMatch(textPattern);
   expect(answer.status).toBe(status);
   expect(answer.body.status).toMatchObject({ code: expect.stringMatching(/^EF\d{5,7}$/), type: 'ERROR' });
   expect(answer.body.stid).toMatch(/^\d{8}-sandbox1-\d+$/);
@@ -15,8 +20,8 @@ function expectRefusal(answer: JsonAnswer, status: number, sentence: RegExp): vo
 
 describe('the documented routes', () => {
   it('POST /login opens a session, and GET /logout ends it', async () => {
-    const { json } = await startSandbox();
-    const login = await json('POST', '/login?acl=true&profile=true&customer=true&timeout=5', alice, {});
+    const { sendJson } = await startSandbox();
+    const login = await sendJson('POST', '/login?acl=true&profile=true&customer=true&timeout=5', alice, {});
     expect(login.body).toMatchObject({
       stid: expect.stringMatching(/^20270227-sandbox1-\d+$/),
       status: { code: 'S1321001', type: 'SUCCESS' },
@@ -41,29 +46,34 @@ describe('the documented routes', () => {
         String(login.headers['set-cookie']),
       ) ?? [];
     const byHeader = { 'x-service-sessionid': id };
-    expect((await json('POST', '/domain/deli.rest/_authinfo1', undefined, byHeader)).status).toBe(200);
+    expect((await sendJson('POST', '/domain/deli.rest/_authinfo1', undefined, byHeader)).status).toBe(200);
     const byCookie = { cookie: `other=1; service_session=${id}` };
-    expect((await json('POST', '/domain/deli.rest/_authinfo1', undefined, byCookie)).status).toBe(200);
-    expect((await json('GET', '/logout', undefined, byHeader)).body.status?.code).toBe('S1321003');
-    expectRefusal(await json('POST', '/domain/deli.rest/_authinfo1', undefined, byHeader), 401, /session/);
+    expect((await sendJson('POST', '/domain/deli.rest/_authinfo1', undefined, byCookie)).status).toBe(200);
+    expect((await sendJson('GET', '/logout', undefined, byHeader)).body.status?.code).toBe('S1321003');
+    expectRefusal(
+      await sendJson('POST', '/domain/deli.rest/_authinfo1', undefined, byHeader),
+      401,
+      /session/,
+    );
   });
 
   it('POST /login omits the extras by default, and its session lasts 10 minutes', async () => {
-    const { json, pass } = await startSandbox();
-    const login = await json('POST', '/login', alice, {});
+    const { sendJson, advanceClock } = await startSandbox();
+    const login = await sendJson('POST', '/login', alice, {});
     expect(login.headers['set-cookie']).toMatch(/Max-Age=599/);
     expect(login.body.data?.[0]).not.toHaveProperty('acls');
     const [, id = ''] = /service_session=([^;]+)/.exec(String(login.headers['set-cookie'])) ?? [];
-    const use = () => json('POST', '/domain/deli.rest/_authinfo1', undefined, { 'x-service-sessionid': id });
-    pass(9 * 60_000);
-    expect((await use()).status).toBe(200);
-    pass(60_000);
-    expectRefusal(await use(), 401, /session is unknown or has ended/);
+    const sendWithSession = () =>
+      sendJson('POST', '/domain/deli.rest/_authinfo1', undefined, { 'x-service-sessionid': id });
+    advanceClock(9 * 60_000);
+    expect((await sendWithSession()).status).toBe(200);
+    advanceClock(60_000);
+    expectRefusal(await sendWithSession(), 401, /session is unknown or has ended/);
   });
 
   it('POST /user creates a user with a valid password of 15 characters', async () => {
-    const { json } = await startSandbox();
-    const added = await json('POST', '/user', {
+    const { sendJson } = await startSandbox();
+    const added = await sendJson('POST', '/user', {
       user: 'erin',
       context: 4,
       defaultEmail: 'erin@team.example',
@@ -79,41 +89,54 @@ describe('the documented routes', () => {
         },
       ],
     });
-    const [, generated = ''] = /"type":"password","value":"(\w+)"/.exec(added.text) ?? [];
-    const login = await json('POST', '/login', { user: 'erin', context: 4, password: generated }, {});
+    const [, generatedPassword = ''] = /"type":"password","value":"(\w+)"/.exec(added.text) ?? [];
+    const login = await sendJson(
+      'POST',
+      '/login',
+      { user: 'erin', context: 4, password: generatedPassword },
+      {},
+    );
     expect(login.body.data?.[0]).toMatchObject({ user: 'erin', owner: { user: 'alice', context: 4 } });
   });
 
   it('PUT /sslcontact/{id} updates the contact', async () => {
-    const { json, service } = await startSandbox();
+    const { sendJson, service } = await startSandbox();
     const update = { fname: 'Ann', address: ['1 Quay', 'Floor 2'], country: 'NL', phone: '+31-20-5550100' };
-    const { body } = await json('PUT', '/sslcontact/501', update);
+    const { body } = await sendJson('PUT', '/sslcontact/501', update);
     expect(body).toMatchObject({ status: { code: 'S400202' }, object: { type: 'SslContact', value: '501' } });
     expect(service.state.data.sslContacts[0]?.fields).toMatchObject({ ...update, lname: 'Example' });
   });
 
-  it('POST /domainPrereg/_search pages, filters and adds the requested data', async () => {
-    const { json } = await startSandbox();
-    const search = async (children: boolean, offset: number, filters: unknown[], keys = '') => {
+  it('POST /domainPrereg/_search filters, and returns one page with the requested data', async () => {
+    const { sendJson } = await startSandbox();
+    const searchPreregs = async (children: boolean, offset: number, filters: unknown[], query = '') => {
       const view = { children, offset, limit: 30 };
-      const { body } = await json('POST', `/domainPrereg/_search${keys}`, { view, filters });
+      const { body } = await sendJson('POST', `/domainPrereg/_search${query}`, { view, filters });
       expect(body.status?.code).toBe('S0110005');
       return { summary: body.object?.summary, data: body.data ?? [] };
     };
-    const rest = { key: 'tld', operator: 'EQUAL', value: 'rest' };
-    const first = await search(true, 0, [rest]);
-    expect([first.summary, first.data.length, first.data[0]?.['name']]).toEqual([100, 30, 'table-001.rest']);
-    const last = await search(true, 90, [rest]);
-    expect([last.summary, last.data.length, last.data[0]?.['name']]).toEqual([100, 10, 'table-091.rest']);
-    expect((await search(false, 0, [])).summary).toBe(100);
-    expect((await search(true, 0, [])).summary).toBe(120);
+    const restFilter = { key: 'tld', operator: 'EQUAL', value: 'rest' };
+    const firstPage = await searchPreregs(true, 0, [restFilter]);
+    expect([firstPage.summary, firstPage.data.length, firstPage.data[0]?.['name']]).toEqual([
+      100,
+      30,
+      'table-001.rest',
+    ]);
+    const lastPage = await searchPreregs(true, 90, [restFilter]);
+    expect([lastPage.summary, lastPage.data.length, lastPage.data[0]?.['name']]).toEqual([
+      100,
+      10,
+      'table-091.rest',
+    ]);
+    expect((await searchPreregs(false, 0, [])).summary).toBe(100);
+    expect((await searchPreregs(true, 0, [])).summary).toBe(120);
 
-    const both = [rest, { key: 'sld', operator: 'EQUAL', value: 'table-007' }];
-    const keys = `?${new URLSearchParams([
+    const filters = [restFilter, { key: 'sld', operator: 'EQUAL', value: 'table-007' }];
+    const keysQuery = `?${new URLSearchParams([
       ['keys[]', 'tmch_mark'],
       ['keys[]', 'nsentry'],
     ])}`;
-    const { summary, data } = await search(false, 0, both, keys);
+    const { summary, data } = await searchPreregs(false, 0, filters, keysQuery);
     expect(summary).toBe(1);
     expect(data[0]).toMatchObject({
       name: 'table-007.rest',
@@ -130,10 +153,10 @@ describe('the documented routes', () => {
     expect(data[0]).not.toHaveProperty('extension');
   });
 
-  it('the domain tasks change the domain, and charge for paid ones', async () => {
-    const { json, service } = await startSandbox();
-    const find = (name: string) => service.state.domain(name, 4);
-    const expectDone = async (answer: Promise<JsonAnswer>, name: string) => {
+  it('domain tasks change the domain, and paid ones are charged', async () => {
+    const { sendJson, service } = await startSandbox();
+    const findDomain = (name: string) => service.state.findDomain(name, 4);
+    const expectSuccess = async (answer: Promise<JsonAnswer>, name: string) => {
       const { status, body } = await answer;
       expect(body).toMatchObject({
         status: { code: expect.stringMatching(/^S01\d\d$/), type: 'SUCCESS' },
@@ -142,34 +165,37 @@ describe('the documented routes', () => {
       expect(status).toBe(200);
       return body;
     };
-    await expectDone(
-      json('POST', '/domain', { ...newDelegation('new.rest'), confirmOrder: true }),
+    await expectSuccess(
+      sendJson('POST', '/domain', { ...buildDomainPayload('new.rest'), confirmOrder: true }),
       'new.rest',
     );
-    expect(find('new.rest')).toMatchObject({ expires: Date.UTC(2028, 1, 27, 12), isTransferLocked: true });
+    expect(findDomain('new.rest')).toMatchObject({
+      expires: Date.UTC(2028, 1, 27, 12),
+      isTransferLocked: true,
+    });
 
-    const { name, authCode: auth } = SANDBOX_TRANSFER;
-    await expectDone(json('POST', '/domain/_transfer', { ...newDelegation(name), auth }), name);
-    expect(find(name)).toMatchObject({ group: 'elsewhere', pendingTransfer: { group: 'steward' } });
+    const { name, authCode: auth } = SANDBOX_TRANSFERABLE_DOMAIN;
+    await expectSuccess(sendJson('POST', '/domain/_transfer', { ...buildDomainPayload(name), auth }), name);
+    expect(findDomain(name)).toMatchObject({ group: 'elsewhere', pendingTransfer: { group: 'steward' } });
 
-    const before = find('cafe.rest')?.expires ?? 0;
-    await expectDone(json('POST', '/domain/cafe.rest/_renew', { period: 2 }), 'cafe.rest');
-    expect(find('cafe.rest')?.expires).toBe(new Date(before).setUTCFullYear(2029));
+    const oldExpiry = findDomain('cafe.rest')?.expires ?? 0;
+    await expectSuccess(sendJson('POST', '/domain/cafe.rest/_renew', { period: 2 }), 'cafe.rest');
+    expect(findDomain('cafe.rest')?.expires).toBe(new Date(oldExpiry).setUTCFullYear(2029));
 
-    await expectDone(json('DELETE', '/domain/deli.rest'), 'deli.rest');
-    expect(find('deli.rest')?.status).toBe('redemption');
-    await expectDone(json('POST', '/domain/deli.rest/_restore'), 'deli.rest');
-    expect(find('deli.rest')?.status).toBe('registered');
+    await expectSuccess(sendJson('DELETE', '/domain/deli.rest'), 'deli.rest');
+    expect(findDomain('deli.rest')?.status).toBe('redemption');
+    await expectSuccess(sendJson('POST', '/domain/deli.rest/_restore'), 'deli.rest');
+    expect(findDomain('deli.rest')?.status).toBe('registered');
 
-    const { object } = await expectDone(json('POST', '/domain/bar.rest/_authinfo1'), 'bar.rest');
+    const { object } = await expectSuccess(sendJson('POST', '/domain/bar.rest/_authinfo1'), 'bar.rest');
     expect(object?.data).toEqual({ authinfo: 'auth-of-bar.rest' });
 
-    await expectDone(json('POST', '/domain/bar.rest/_ownerChange'), 'bar.rest');
-    expect(find('bar.rest')?.isTransferLocked).toBe(true);
+    await expectSuccess(sendJson('POST', '/domain/bar.rest/_ownerChange'), 'bar.rest');
+    expect(findDomain('bar.rest')?.isTransferLocked).toBe(true);
 
     const nameServers = [{ name: 'a.dns.example' }, { name: 'b.dns.example' }, { name: 'c.dns.example' }];
-    await expectDone(json('PUT', '/domain/bar.rest', { nameServers }), 'bar.rest');
-    expect(find('bar.rest')?.nameServers).toEqual(nameServers.map((server) => server.name));
+    await expectSuccess(sendJson('PUT', '/domain/bar.rest', { nameServers }), 'bar.rest');
+    expect(findDomain('bar.rest')?.nameServers).toEqual(nameServers.map((server) => server.name));
 
     expect(service.state.charges.map((charge) => [charge.task, charge.name])).toEqual([
       ['domain.create', 'new.rest'],
@@ -181,23 +207,33 @@ describe('the documented routes', () => {
 });
 
 describe('access', () => {
-  const cases: [string, Record<string, string>, number, RegExp][] = [
+  const deniedRequests: [string, Record<string, string>, number, RegExp][] = [
     ['no credentials', {}, 401, /no credentials/],
-    ['a wrong password', buildAuth({ ...alice, password: 'wrong' }), 401, /wrong/],
-    ['a wrong context', buildAuth({ ...alice, context: 7 }), 401, /wrong/],
-    ['no context', basicOnly(alice.user, alice.password), 401, /X-Service-Context/],
-    ['an invalid context', { ...buildAuth(alice), 'x-service-context': '4.0' }, 401, /X-Service-Context/],
-    ['a two-factor user', buildAuth(tina), 403, /two-factor/],
+    ['a wrong password', buildAuthHeaders({ ...alice, password: 'wrong' }), 401, /wrong/],
+    ['a wrong context', buildAuthHeaders({ ...alice, context: 7 }), 401, /wrong/],
+    ['no context', buildBasicAuthHeader(alice.user, alice.password), 401, /X-Service-Context/],
+    [
+      'an invalid context',
+      { ...buildAuthHeaders(alice), 'x-service-context': '4.0' },
+      401,
+      /X-Service-Context/,
+    ],
+    ['a two-factor user', buildAuthHeaders(tina), 403, /two-factor/],
     [
       'an unknown application',
-      basicOnly('00000000-0000-4000-8000-000000000000', password),
+      buildBasicAuthHeader('00000000-0000-4000-8000-000000000000', password),
       401,
       /application/,
     ],
-    ['an application with a wrong password', basicOnly(trustedApplication.uuid, 'wrong'), 401, /application/],
+    [
+      'an application with a wrong password',
+      buildBasicAuthHeader(trustedApplication.uuid, 'wrong'),
+      401,
+      /application/,
+    ],
     [
       'an application with a context',
-      buildAuth({ user: trustedApplication.uuid, password, context: 4 }),
+      buildAuthHeaders({ user: trustedApplication.uuid, password, context: 4 }),
       400,
       /trusted application/,
     ],
@@ -205,7 +241,7 @@ describe('access', () => {
     ['credentials without a colon', { authorization: `Basic ${btoa('alice')}` }, 401, /Basic/],
     [
       'credentials and a session',
-      { ...buildAuth(alice), 'x-service-sessionid': 'x' },
+      { ...buildAuthHeaders(alice), 'x-service-sessionid': 'x' },
       400,
       /both credentials and/,
     ],
@@ -213,77 +249,91 @@ describe('access', () => {
     ['two sessions', { 'x-service-sessionid': 'x', cookie: 'service_session=y' }, 400, /two different/],
     ['a session with a context', { 'x-service-sessionid': 'x', 'x-service-context': '4' }, 400, /X-Service/],
   ];
-  it.each(cases)('is refused with %s', async (_, headers, status, sentence) => {
-    const { json, service } = await startSandbox();
-    expectRefusal(await json('POST', '/domain/cafe.rest/_renew', { period: 1 }, headers), status, sentence);
+  it.each(deniedRequests)('is refused with %s', async (_, headers, status, textPattern) => {
+    const { sendJson, service } = await startSandbox();
+    expectRefusal(
+      await sendJson('POST', '/domain/cafe.rest/_renew', { period: 1 }, headers),
+      status,
+      textPattern,
+    );
     expect(service.state.charges, 'charges').toEqual([]);
   });
 
   it('is allowed for a trusted application without a context', async () => {
-    const { json } = await startSandbox();
-    const headers = basicOnly(trustedApplication.uuid, password);
-    expect((await json('POST', '/domain/cafe.rest/_renew', { period: 1 }, headers)).status).toBe(200);
+    const { sendJson } = await startSandbox();
+    const headers = buildBasicAuthHeader(trustedApplication.uuid, password);
+    expect((await sendJson('POST', '/domain/cafe.rest/_renew', { period: 1 }, headers)).status).toBe(200);
   });
 
   it('is allowed with a password in UTF-8', async () => {
     const erin = { user: 'erin', context: 4, password: 'pä:ß 🍰' };
-    const { json } = await startSandbox({ users: [erin] });
-    expect((await json('POST', '/domain/deli.rest/_authinfo1', undefined, buildAuth(erin))).status).toBe(200);
+    const { sendJson } = await startSandbox({ users: [erin] });
+    expect(
+      (await sendJson('POST', '/domain/deli.rest/_authinfo1', undefined, buildAuthHeaders(erin))).status,
+    ).toBe(200);
   });
 
   it('is refused to a two-factor user at /login', async () => {
-    const { json } = await startSandbox();
+    const { sendJson } = await startSandbox();
     const { user, context, password } = tina;
-    expectRefusal(await json('POST', '/login', { user, context, password }, {}), 403, /two-factor/);
+    expectRefusal(await sendJson('POST', '/login', { user, context, password }, {}), 403, /two-factor/);
   });
 
   it('is refused to domains of another group or context', async () => {
     const erin = { user: 'erin', context: 4, password: 'p', group: 'others' };
-    const { json } = await startSandbox({ users: [erin] });
+    const { sendJson } = await startSandbox({ users: [erin] });
     expectRefusal(
-      await json('DELETE', '/domain/cafe.rest', undefined, buildAuth(erin)),
+      await sendJson('DELETE', '/domain/cafe.rest', undefined, buildAuthHeaders(erin)),
       404,
       /not in this account/,
     );
-    const inDemo = buildAuth(SANDBOX_ACCOUNTS.aliceDemoSystem);
-    expectRefusal(await json('DELETE', '/domain/deli.rest', undefined, inDemo), 404, /not in this account/);
+    const demoHeaders = buildAuthHeaders(SANDBOX_ACCOUNTS.aliceDemoSystem);
+    expectRefusal(
+      await sendJson('DELETE', '/domain/deli.rest', undefined, demoHeaders),
+      404,
+      /not in this account/,
+    );
   });
 
-  it('is refused with another host name, as in DNS rebinding', async () => {
-    const { json } = await startSandbox();
-    expectRefusal(await json('GET', '/logout', undefined, { host: 'rebound.example' }), 421, /own address/);
+  it('is refused with a foreign Host header, to prevent DNS rebinding', async () => {
+    const { sendJson } = await startSandbox();
+    expectRefusal(
+      await sendJson('GET', '/logout', undefined, { host: 'rebound.example' }),
+      421,
+      /own address/,
+    );
   });
 });
 
-describe('an undocumented request', () => {
-  const renewal = '/domain/cafe.rest/_renew';
-  const create = { ...newDelegation('new.rest'), confirmOrder: true };
-  const bodies: [string, string, string, unknown, number, RegExp][] = [
-    ['unknown field', 'POST', renewal, { period: 1, unit: 'years' }, 400, /unknown field unit/],
+describe('an invalid request', () => {
+  const renewalPath = '/domain/cafe.rest/_renew';
+  const registration = { ...buildDomainPayload('new.rest'), confirmOrder: true };
+  const invalidRequests: [string, string, string, unknown, number, RegExp][] = [
+    ['unknown field', 'POST', renewalPath, { period: 1, unit: 'years' }, 400, /unknown field unit/],
     [
       'unknown inner field',
       'POST',
       '/domain',
-      { ...create, ownerc: { id: 1001, x: 1 } },
+      { ...registration, ownerc: { id: 1001, x: 1 } },
       400,
       /ownerc: unknown field x/,
     ],
-    ['missing field', 'POST', renewal, {}, 400, /period/],
-    ['wrong type', 'POST', renewal, { period: '1' }, 400, /period.*number/],
-    ['fraction', 'POST', renewal, { period: 1.5 }, 400, /period/],
+    ['missing field', 'POST', renewalPath, {}, 400, /period/],
+    ['wrong type', 'POST', renewalPath, { period: '1' }, 400, /period.*number/],
+    ['fraction', 'POST', renewalPath, { period: 1.5 }, 400, /period/],
     [
       'inner wrong type',
       'POST',
       '/domain',
-      { ...create, nameServers: [{ name: 1 }] },
+      { ...registration, nameServers: [{ name: 1 }] },
       400,
       /nameServers\[0\]\.name/,
     ],
-    ['not JSON', 'POST', renewal, '{"period":1', 400, /not JSON/],
-    ['list instead of object', 'POST', renewal, '[1]', 400, /object/],
-    ['unconfirmed order', 'POST', '/domain', { ...create, confirmOrder: false }, 422, /confirmOrder/],
-    ['period 0', 'POST', renewal, { period: 0 }, 422, /period/],
-    ['period 11', 'POST', renewal, { period: 11 }, 422, /period/],
+    ['not JSON', 'POST', renewalPath, '{"period":1', 400, /not JSON/],
+    ['list instead of object', 'POST', renewalPath, '[1]', 400, /object/],
+    ['unconfirmed order', 'POST', '/domain', { ...registration, confirmOrder: false }, 422, /confirmOrder/],
+    ['period 0', 'POST', renewalPath, { period: 0 }, 422, /period/],
+    ['period 11', 'POST', renewalPath, { period: 11 }, 422, /period/],
     ['one nameserver', 'PUT', '/domain/cafe.rest', { nameServers: [{ name: 'a.example' }] }, 422, /2 to 7/],
     [
       'eight nameservers',
@@ -309,23 +359,37 @@ describe('an undocumented request', () => {
       422,
       /\[1\]/,
     ],
-    ['unknown contact', 'POST', '/domain', { ...create, techc: { id: 7 } }, 422, /techc/],
-    ['contact by text', 'POST', '/domain', { ...create, techc: { id: '1001' } }, 400, /techc\.id/],
-    ['upper case', 'POST', '/domain', { ...create, name: 'New.rest' }, 422, /lower-case/],
-    ['other letters', 'POST', '/domain', { ...create, name: 'münchen.rest' }, 422, /ASCII/],
-    ['long label', 'POST', '/domain', { ...create, name: `${'a'.repeat(64)}.rest` }, 422, /63/],
-    ['hyphen first', 'POST', '/domain', { ...create, name: '-a.rest' }, 422, /label/],
-    ['third level', 'POST', '/domain', { ...create, name: 'a.b.rest' }, 422, /directly below/],
-    ['beyond ISO 8859-1', 'POST', '/domain', { ...create, name: 'xn--80akhbyknj4f.rest' }, 422, /8859-1/],
-    ['no IDN', 'POST', '/domain', { ...create, name: 'ab--cd.rest' }, 422, /internationalised/],
-    ['taken name', 'POST', '/domain', { ...create, name: 'bar.rest' }, 409, /registered already/],
-    ['auth missing', 'POST', '/domain/_transfer', newDelegation('bistro.rest'), 400, /auth/],
-    ['auth wrong', 'POST', '/domain/_transfer', { ...newDelegation('bistro.rest'), auth: 'no' }, 422, /auth/],
+    ['unknown contact', 'POST', '/domain', { ...registration, techc: { id: 7 } }, 422, /techc/],
+    ['contact id as text', 'POST', '/domain', { ...registration, techc: { id: '1001' } }, 400, /techc\.id/],
+    ['upper case', 'POST', '/domain', { ...registration, name: 'New.rest' }, 422, /lower-case/],
+    ['non-ASCII letters', 'POST', '/domain', { ...registration, name: 'münchen.rest' }, 422, /ASCII/],
+    ['long label', 'POST', '/domain', { ...registration, name: `${'a'.repeat(64)}.rest` }, 422, /63/],
+    ['leading hyphen', 'POST', '/domain', { ...registration, name: '-a.rest' }, 422, /label/],
+    ['third level', 'POST', '/domain', { ...registration, name: 'a.b.rest' }, 422, /directly below/],
     [
-      'transfer of one’s own',
+      'not in ISO 8859-1',
+      'POST',
+      '/domain',
+      { ...registration, name: 'xn--80akhbyknj4f.rest' },
+      422,
+      /8859-1/,
+    ],
+    ['not an IDN', 'POST', '/domain', { ...registration, name: 'ab--cd.rest' }, 422, /internationalised/],
+    ['taken name', 'POST', '/domain', { ...registration, name: 'bar.rest' }, 409, /registered already/],
+    ['auth missing', 'POST', '/domain/_transfer', buildDomainPayload('bistro.rest'), 400, /auth/],
+    [
+      'auth wrong',
       'POST',
       '/domain/_transfer',
-      { ...newDelegation('bar.rest'), auth: 'x' },
+      { ...buildDomainPayload('bistro.rest'), auth: 'no' },
+      422,
+      /auth/,
+    ],
+    [
+      'transfer of an own name',
+      'POST',
+      '/domain/_transfer',
+      { ...buildDomainPayload('bar.rest'), auth: 'x' },
       409,
       /already/,
     ],
@@ -333,7 +397,7 @@ describe('an undocumented request', () => {
       'transfer of a free name',
       'POST',
       '/domain/_transfer',
-      { ...newDelegation('new.rest'), auth: 'x' },
+      { ...buildDomainPayload('new.rest'), auth: 'x' },
       404,
       /not reg/,
     ],
@@ -345,14 +409,21 @@ describe('an undocumented request', () => {
     ['unknown route', 'POST', '/domain/bar.rest/_explode', undefined, 404, /no resource/],
     ['trailing slash', 'DELETE', '/domain/bar.rest/', undefined, 404, /no resource/],
     ['wrong method', 'GET', '/domain/bar.rest', undefined, 405, /GET/],
-    ['unknown parameter', 'POST', `${renewal}?dryRun=true`, { period: 1 }, 400, /dryRun/],
-    ['keys on a renewal', 'POST', `${renewal}?keys[]=extension`, { period: 1 }, 400, /keys/],
-    ['ctid twice', 'POST', `${renewal}?ctid=1&ctid=2`, { period: 1 }, 400, /ctid is given twice/],
-    ['empty ctid', 'POST', `${renewal}?ctid=`, { period: 1 }, 400, /ctid is empty/],
-    ['replyTo', 'POST', `${renewal}?replyTo=alice`, { period: 1 }, 400, /replyTo/],
+    ['unknown parameter', 'POST', `${renewalPath}?dryRun=true`, { period: 1 }, 400, /dryRun/],
+    ['keys on a renewal', 'POST', `${renewalPath}?keys[]=extension`, { period: 1 }, 400, /keys/],
+    ['ctid twice', 'POST', `${renewalPath}?ctid=1&ctid=2`, { period: 1 }, 400, /ctid is given twice/],
+    ['empty ctid', 'POST', `${renewalPath}?ctid=`, { period: 1 }, 400, /ctid is empty/],
+    ['replyTo', 'POST', `${renewalPath}?replyTo=alice`, { period: 1 }, 400, /replyTo/],
     ['user twice', 'POST', '/user', { user: 'bob', context: 4, defaultEmail: 'b@c.de' }, 409, /exists/],
-    ['user elsewhere', 'POST', '/user', { user: 'x', context: 5, defaultEmail: 'b@c.de' }, 403, /context/],
-    ['user’s e-mail', 'POST', '/user', { user: 'x', context: 4, defaultEmail: 'b' }, 422, /defaultEmail/],
+    [
+      'user in another context',
+      'POST',
+      '/user',
+      { user: 'x', context: 5, defaultEmail: 'b@c.de' },
+      403,
+      /context/,
+    ],
+    ['invalid e-mail', 'POST', '/user', { user: 'x', context: 4, defaultEmail: 'b' }, 422, /defaultEmail/],
     [
       'unknown parent',
       'POST',
@@ -418,27 +489,30 @@ describe('an undocumented request', () => {
     ['logout without a session', 'GET', '/logout', undefined, 400, /no session/],
   ];
 
-  it('is refused with the reason, and changes nothing', async () => {
-    const { json, service } = await startSandbox();
-    const domains = JSON.stringify(service.state.domains(4));
-    for (const [what, method, path, body, status, sentence] of bodies) {
-      const headers = path.startsWith('/login') ? {} : buildAuth(alice);
-      const answer = await json(method as 'POST', path, body, headers);
-      expect(`${what}: ${answer.status} ${answer.body.status?.text}`).toMatch(sentence);
-      expectRefusal(answer, status, sentence);
+  it('is refused with a reason, and changes nothing', async () => {
+    const { sendJson, service } = await startSandbox();
+    const domains = JSON.stringify(service.state.listDomains(4));
+    for (const [label, method, path, body, status, textPattern] of invalidRequests) {
+      const headers = path.startsWith('/login') ? {} : buildAuthHeaders(alice);
+      const answer = await sendJson(method as 'POST', path, body, headers);
+      expect(`${label}: ${answer.status} ${answer.body.status?.text}`).toMatch(textPattern);
+      expectRefusal(answer, status, textPattern);
     }
-    expect(JSON.stringify(service.state.domains(4))).toBe(domains);
+    expect(JSON.stringify(service.state.listDomains(4))).toBe(domains);
     expect(service.state.charges).toEqual([]);
   });
 
   it('is refused because of its content type', async () => {
-    const { json, service } = await startSandbox();
+    const { sendJson, service } = await startSandbox();
     const renew = (type: string) =>
-      json('POST', '/domain/cafe.rest/_renew', undefined, { ...buildAuth(alice), 'content-type': type });
+      sendJson('POST', '/domain/cafe.rest/_renew', undefined, {
+        ...buildAuthHeaders(alice),
+        'content-type': type,
+      });
     expectRefusal(await renew('text/plain'), 415, /application\/json/);
     expectRefusal(await renew('application/json; charset=latin1'), 415, /application\/json/);
-    const restore = await json('POST', '/domain/gone.rest/_restore', undefined, {
-      ...buildAuth(alice),
+    const restore = await sendJson('POST', '/domain/gone.rest/_restore', undefined, {
+      ...buildAuthHeaders(alice),
       'content-type': 'application/json',
     });
     expectRefusal(restore, 400, /no body/);
@@ -446,8 +520,8 @@ describe('an undocumented request', () => {
   });
 
   it('is refused if it is larger than 1 MB', async () => {
-    const { json } = await startSandbox();
-    const answer = await json('POST', '/domain/cafe.rest/_renew', `{"period":1${' '.repeat(1 << 20)}}`);
+    const { sendJson } = await startSandbox();
+    const answer = await sendJson('POST', '/domain/cafe.rest/_renew', `{"period":1${' '.repeat(1 << 20)}}`);
     expectRefusal(answer, 413, /1 MB/);
   });
 });

@@ -2,16 +2,16 @@ import { connect } from 'node:net';
 import { inspect } from 'node:util';
 import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
-import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFER } from '../src/accounts.ts';
+import { SANDBOX_ACCOUNTS, SANDBOX_TRANSFERABLE_DOMAIN } from '../src/accounts.ts';
 import type { RecordedRequest } from '../src/recorder.ts';
-import { basicOnly, newDelegation, START, startSandbox } from './sandbox.ts';
+import { buildBasicAuthHeader, buildDomainPayload, START, startSandbox } from './sandbox.ts';
 
 const { alice, tina, trustedApplication } = SANDBOX_ACCOUNTS;
 
 describe('the request log', () => {
   it('records the sender, the request, its time and the response', async () => {
-    const { service, json } = await startSandbox();
-    await json('POST', '/domain/cafe.rest/_renew?ctid=order-7&replyTo=a%40b.example', { period: 2 });
+    const { service, sendJson } = await startSandbox();
+    await sendJson('POST', '/domain/cafe.rest/_renew?ctid=order-7&replyTo=a%40b.example', { period: 2 });
     expect(service.requests).toEqual([
       {
         n: 1,
@@ -37,36 +37,36 @@ describe('the request log', () => {
     ]);
   });
 
-  it('is filtered by ctid, task and name', async () => {
-    const { service, json } = await startSandbox();
-    await json('POST', '/domain/cafe.rest/_renew?ctid=a', { period: 1 });
-    await json('POST', '/domain/bar.rest/_renew?ctid=b', { period: 1 });
-    await json('DELETE', '/domain/bar.rest?ctid=b');
-    const numbers = (filter: Parameters<typeof service.requestsFor>[0]) =>
-      service.requestsFor(filter).map((one) => one.n);
-    expect(numbers({ ctid: 'b' })).toEqual([2, 3]);
-    expect(numbers({ task: 'domain.renew' })).toEqual([1, 2]);
-    expect(numbers({ task: 'domain.renew', name: 'bar.rest' })).toEqual([2]);
-    expect(numbers({})).toEqual([1, 2, 3]);
+  it('can be filtered by ctid, task and name', async () => {
+    const { service, sendJson } = await startSandbox();
+    await sendJson('POST', '/domain/cafe.rest/_renew?ctid=a', { period: 1 });
+    await sendJson('POST', '/domain/bar.rest/_renew?ctid=b', { period: 1 });
+    await sendJson('DELETE', '/domain/bar.rest?ctid=b');
+    const listNumbers = (filter: Parameters<typeof service.requestsFor>[0]) =>
+      service.requestsFor(filter).map((entry) => entry.n);
+    expect(listNumbers({ ctid: 'b' })).toEqual([2, 3]);
+    expect(listNumbers({ task: 'domain.renew' })).toEqual([1, 2]);
+    expect(listNumbers({ task: 'domain.renew', name: 'bar.rest' })).toEqual([2]);
+    expect(listNumbers({})).toEqual([1, 2, 3]);
   });
 
   it('notifies listeners of each request and its response', async () => {
-    const { service, json } = await startSandbox();
-    const notified: RecordedRequest[] = [];
-    const end = service.onRequest((one) => notified.push(one));
-    await json('DELETE', '/domain/bar.rest');
-    expect(notified.at(0)).toMatchObject({ n: 1, status: null, carriedOut: false });
-    expect(notified.at(-1)).toMatchObject({ n: 1, status: 200, carriedOut: true });
-    end();
-    const before = notified.length;
-    await json('DELETE', '/domain/deli.rest');
-    expect(notified.length).toBe(before);
+    const { service, sendJson } = await startSandbox();
+    const notifiedRequests: RecordedRequest[] = [];
+    const stopListening = service.onRequest((entry) => notifiedRequests.push(entry));
+    await sendJson('DELETE', '/domain/bar.rest');
+    expect(notifiedRequests.at(0)).toMatchObject({ n: 1, status: null, carriedOut: false });
+    expect(notifiedRequests.at(-1)).toMatchObject({ n: 1, status: 200, carriedOut: true });
+    stopListening();
+    const countBefore = notifiedRequests.length;
+    await sendJson('DELETE', '/domain/deli.rest');
+    expect(notifiedRequests.length).toBe(countBefore);
   });
 
   it('keeps the last 10,000 requests', async () => {
     const { Recorder } = await import('../src/recorder.ts');
-    const { service, json } = await startSandbox();
-    await json('DELETE', '/domain/bar.rest');
+    const { service, sendJson } = await startSandbox();
+    await sendJson('DELETE', '/domain/bar.rest');
     const [first] = service.requests;
     if (first === undefined) throw new Error('no request was logged');
     const recorder = new Recorder();
@@ -81,52 +81,67 @@ describe('the request log', () => {
 
   it('records a request with an incomplete body, which isn’t carried out', async () => {
     const { service } = await startSandbox();
-    const answered = new Promise<void>((resolve) => {
-      service.onRequest((one) => one.durationMs !== null && resolve());
+    const requestEnd = new Promise<void>((resolve) => {
+      service.onRequest((entry) => entry.durationMs !== null && resolve());
     });
     const socket = connect(Number(new URL(service.jsonUrl).port), '127.0.0.1');
     socket.end(
       'POST /v1/domain/cafe.rest/_renew HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\n\r\n{"per',
     );
-    await answered;
+    await requestEnd;
     expect(service.requests).toMatchObject([{ path: '/v1/domain/cafe.rest/_renew', body: null, task: null }]);
     expect(service.state.charges).toEqual([]);
     socket.destroy();
   });
 
   it('contains no secrets of valid or invalid requests', async () => {
-    const { service, json, xml } = await startSandbox();
-    const secrets = [alice.password, tina.password, trustedApplication.password, SANDBOX_TRANSFER.authCode];
-    const login = await json('POST', '/login', alice, {});
+    const { service, sendJson, sendXml } = await startSandbox();
+    const secrets = [
+      alice.password,
+      tina.password,
+      trustedApplication.password,
+      SANDBOX_TRANSFERABLE_DOMAIN.authCode,
+    ];
+    const login = await sendJson('POST', '/login', alice, {});
     const [, session = ''] = /service_session=([^;]+)/.exec(String(login.headers['set-cookie'])) ?? [];
-    await json('GET', '/logout', undefined, { cookie: `service_session=${session}` });
-    await json('GET', '/logout', undefined, { 'x-service-sessionid': session });
-    const auth = SANDBOX_TRANSFER.authCode;
-    await json('POST', '/domain/_transfer', { ...newDelegation('bistro.rest'), auth });
-    await json('POST', '/domain/_transfer', {
-      ...newDelegation('bistro.rest'),
+    await sendJson('GET', '/logout', undefined, { cookie: `service_session=${session}` });
+    await sendJson('GET', '/logout', undefined, { 'x-service-sessionid': session });
+    const auth = SANDBOX_TRANSFERABLE_DOMAIN.authCode;
+    await sendJson('POST', '/domain/_transfer', { ...buildDomainPayload('bistro.rest'), auth });
+    await sendJson('POST', '/domain/_transfer', {
+      ...buildDomainPayload('bistro.rest'),
       auth,
       unknown: { password: auth },
     });
-    await json('POST', '/domain/_transfer', `{"auth":"${auth}"`);
-    await json('POST', '/nowhere', { password: alice.password });
-    await json('POST', '/login', alice, basicOnly(trustedApplication.uuid, trustedApplication.password));
+    await sendJson('POST', '/domain/_transfer', `{"auth":"${auth}"`);
+    await sendJson('POST', '/nowhere', { password: alice.password });
+    await sendJson(
+      'POST',
+      '/login',
+      alice,
+      buildBasicAuthHeader(trustedApplication.uuid, trustedApplication.password),
+    );
     const token = new TOTP({ secret: Secret.fromBase32(tina.totpSecret) }).generate({ timestamp: START });
-    const block = `<auth><user>tina</user><context>4</context><password>${tina.password}</password><token>${token}</token></auth>`;
-    const opened = await xml(`<request>${block}<task><code>1321001</code></task></request>`);
+    const authBlock = `<auth><user>tina</user><context>4</context><password>${tina.password}</password><token>${token}</token></auth>`;
+    const opened = await sendXml(`<request>${authBlock}<task><code>1321001</code></task></request>`);
     const [, hash = ''] = /<hash>(.*)<\/hash>/.exec(opened.text) ?? [];
-    await xml(
+    await sendXml(
       `<request><auth_session><hash>${hash}</hash></auth_session><task><code>1321003</code></task></request>`,
     );
     const tricky = '<password><![CDATA[</password>]]>alice-sandbox-password</password>';
-    await xml(`<request><auth><user>a</user>${tricky}</auth><task><code>1</code></task></request>`);
-    await xml(`<request><auth><password>${alice.password}</auth></request>`);
+    await sendXml(`<request><auth><user>a</user>${tricky}</auth><task><code>1</code></task></request>`);
+    await sendXml(`<request><auth><password>${alice.password}</auth></request>`);
 
     const log = inspect(service.requests, { depth: 20, maxStringLength: null });
     for (const secret of [...secrets, token, hash, session]) {
       expect(secret, 'secret in the test').not.toBe('');
-      const forms = [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64').slice(0, -4)];
-      for (const form of forms) expect(log.includes(form), `the log shows ${form}`).toBe(false);
+      const encodedSecrets = [
+        secret,
+        encodeURIComponent(secret),
+        Buffer.from(secret).toString('base64').slice(0, -4),
+      ];
+      for (const encodedSecret of encodedSecrets)
+        expect(log.includes(encodedSecret), `the log shows ${encodedSecret}`).toBe(false);
     }
     expect(log).toContain("user: 'tina'");
     expect(log).toContain('<token>[secret]</token>');

@@ -17,18 +17,18 @@ describe('the state file', () => {
   it('is loaded at the next start, and readable only by its owner', async () => {
     const stateFile = join(folder, 'deeper', 'state.json');
     const first = await startSandbox({ stateFile });
-    await first.json('POST', '/domain/cafe.rest/_renew?ctid=o1', { period: 2 });
-    await first.json('POST', '/user', { user: 'erin', context: 4, defaultEmail: 'e@team.example' });
-    await first.json('DELETE', '/domain/bar.rest');
-    const kept = structuredClone(first.service.state.data);
+    await first.sendJson('POST', '/domain/cafe.rest/_renew?ctid=o1', { period: 2 });
+    await first.sendJson('POST', '/user', { user: 'erin', context: 4, defaultEmail: 'e@team.example' });
+    await first.sendJson('DELETE', '/domain/bar.rest');
+    const savedData = structuredClone(first.service.state.data);
     await first.service.close();
     expect((await stat(stateFile)).mode & 0o777).toBe(0o600);
     expect(await readdir(join(folder, 'deeper')), 'files in the folder').toEqual(['state.json']);
 
     const second = await startSandbox({ stateFile, users: [{ user: 'late', context: 4, password: 'x' }] });
-    expect(second.service.state.data).toEqual(kept);
+    expect(second.service.state.data).toEqual(savedData);
     expect(second.service.state.charges).toMatchObject([{ name: 'cafe.rest', years: 2, ctid: 'o1' }]);
-    const { body } = await second.json('POST', '/domain/bar.rest/_restore');
+    const { body } = await second.sendJson('POST', '/domain/bar.rest/_restore');
     expect(body.stid, 'next transaction ID').toBe('20270227-sandbox1-4');
   });
 
@@ -44,10 +44,10 @@ describe('the state file', () => {
 
   it('is written soon after a change, without closing', async () => {
     const stateFile = join(folder, 'state.json');
-    const { json } = await startSandbox({ stateFile });
-    await json('DELETE', '/domain/bar.rest');
-    const written = await vi.waitFor(async () => JSON.parse(await readFile(stateFile, 'utf8')), 5_000);
-    expect(JSON.stringify(written)).toContain('"deletedAt":1803729600000');
+    const { sendJson } = await startSandbox({ stateFile });
+    await sendJson('DELETE', '/domain/bar.rest');
+    const writtenState = await vi.waitFor(async () => JSON.parse(await readFile(stateFile, 'utf8')), 5_000);
+    expect(JSON.stringify(writtenState)).toContain('"deletedAt":1803729600000');
   });
 
   it('is refused and left unchanged if it is invalid', async () => {
@@ -60,10 +60,10 @@ describe('the state file', () => {
   });
 
   it('reports a failed write when the service closes', async () => {
-    const { service, json } = await startSandbox({ stateFile: join(folder, 'state.json') });
+    const { service, sendJson } = await startSandbox({ stateFile: join(folder, 'state.json') });
     await rm(folder, { recursive: true });
     await writeFile(folder, 'in the way');
-    await json('DELETE', '/domain/bar.rest');
+    await sendJson('DELETE', '/domain/bar.rest');
     await expect(service.close()).rejects.toThrow(/keeping the sandbox's state/);
     await rm(folder);
   });

@@ -5,14 +5,18 @@ import { SANDBOX_ACCOUNTS } from '../src/accounts.ts';
 import { type SandboxService, type SandboxServiceOptions, startSandboxService } from '../src/server.ts';
 
 /** A sandbox with a clock that tests advance, and helpers for requests. */
-export interface SandboxRig {
+export interface TestSandbox {
   readonly service: SandboxService;
-  /** Advances the clock. */
-  pass(ms: number): void;
+  advanceClock(ms: number): void;
   /** Sends a request as alice in context 4, unless `headers` override it. */
-  json(method: Method, path: string, body?: unknown, headers?: Record<string, string>): Promise<JsonAnswer>;
-  xml(content: string): Promise<XmlAnswer>;
-  rdap(path: string): Promise<JsonAnswer>;
+  sendJson(
+    method: Method,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<JsonAnswer>;
+  sendXml(content: string): Promise<XmlAnswer>;
+  fetchRdap(path: string): Promise<JsonAnswer>;
 }
 
 type Method = Dispatcher.HttpMethod;
@@ -48,28 +52,28 @@ interface XmlAnswer {
   readonly result: Record<string, unknown>;
 }
 
-/** 27 February, to test calendar arithmetic with leap days. */
+/** 27 February, so that tests cover leap days. */
 export const START = Date.UTC(2027, 1, 27, 12);
 
-const open: { service: SandboxService; agent: Agent }[] = [];
+const openSandboxes: { service: SandboxService; agent: Agent }[] = [];
 
-/** Stops what a test has started. Runs after each test, or earlier if the order matters. */
+/** Closes the sandboxes of a test. Runs after each test; tests can call it earlier if the order matters. */
 export async function closeSandboxes(): Promise<void> {
-  for (const { service, agent } of open.splice(0)) {
+  for (const { service, agent } of openSandboxes.splice(0)) {
     await service.close();
     await agent.destroy();
   }
 }
 
-export async function startSandbox(options: SandboxServiceOptions = {}): Promise<SandboxRig> {
+export async function startSandbox(options: SandboxServiceOptions = {}): Promise<TestSandbox> {
   let time = START;
   const service = await startSandboxService({ now: () => time, ...options });
   const agent = new Agent();
-  open.push({ service, agent });
+  openSandboxes.push({ service, agent });
   onTestFinished(closeSandboxes);
 
-  async function send(url: string, more: Partial<Dispatcher.RequestOptions>): Promise<JsonAnswer> {
-    const answer = await request(url, { dispatcher: agent, ...more });
+  async function send(url: string, requestOptions: Partial<Dispatcher.RequestOptions>): Promise<JsonAnswer> {
+    const answer = await request(url, { dispatcher: agent, ...requestOptions });
     const text = await answer.body.text();
     const isJson = /json/.test(String(answer.headers['content-type']));
     return { status: answer.statusCode, headers: answer.headers, text, body: isJson ? JSON.parse(text) : {} };
@@ -77,44 +81,47 @@ export async function startSandbox(options: SandboxServiceOptions = {}): Promise
 
   return {
     service,
-    pass(ms) {
+    advanceClock(ms) {
       time += ms;
     },
-    json: (method, path, body, headers = buildAuth(SANDBOX_ACCOUNTS.alice)) =>
+    sendJson: (method, path, body, headers = buildAuthHeaders(SANDBOX_ACCOUNTS.alice)) =>
       send(service.jsonUrl + path, {
         method,
         headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
         ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       }),
-    async xml(content) {
+    async sendXml(content) {
       const headers = { 'content-type': 'text/xml' };
       const { status, text } = await send(service.xmlUrl, { method: 'POST', headers, body: content });
-      return { status, text, ...readXml(text) };
+      return { status, text, ...parseXml(text) };
     },
-    rdap: (path) => send(new URL(path, service.rdapBootstrapUrl).href, { method: 'GET' }),
+    fetchRdap: (path) => send(new URL(path, service.rdapBootstrapUrl).href, { method: 'GET' }),
   };
 }
 
-function readXml(text: string): Pick<XmlAnswer, 'code' | 'type' | 'explanation' | 'result'> {
+function parseXml(text: string): Pick<XmlAnswer, 'code' | 'type' | 'explanation' | 'result'> {
   const parsed = new XMLParser({ parseTagValue: false, isArray: (name) => name === 'msg' }).parse(text);
   const { result } = parsed.response;
   return { code: result.status.code, type: result.status.type, explanation: result.status.text, result };
 }
 
-export function buildAuth(account: {
+export function buildAuthHeaders(account: {
   user: string;
   context: number;
   password: string;
 }): Record<string, string> {
-  return { ...basicOnly(account.user, account.password), 'x-service-context': String(account.context) };
+  return {
+    ...buildBasicAuthHeader(account.user, account.password),
+    'x-service-context': String(account.context),
+  };
 }
 
-export function basicOnly(user: string, password: string): Record<string, string> {
+export function buildBasicAuthHeader(user: string, password: string): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
 }
 
-/** The valid payload of a registration or transfer. */
-export function newDelegation(name: string): Record<string, unknown> {
+/** A valid payload for a registration or transfer. */
+export function buildDomainPayload(name: string): Record<string, unknown> {
   return {
     name,
     ownerc: { id: 1001 },

@@ -1,5 +1,5 @@
 import type {
-  ActResult,
+  ActionResult,
   Change,
   Refusal,
   RequestBody,
@@ -11,36 +11,39 @@ import type {
 
 /* The page's requests. The responses come from this package's own server, so their shape isn't checked. */
 
-interface Answers {
-  command: ActResult;
+interface ResponseBodies {
+  command: ActionResult;
   say: SayResult;
-  act: ActResult;
-  input: Partial<ActResult>;
+  act: ActionResult;
+  input: Partial<ActionResult>;
   submit: SubmitResult;
   upload: { id: string };
-  close: Partial<ActResult>;
-  shortcut: ActResult;
-  home: ActResult;
+  close: Partial<ActionResult>;
+  shortcut: ActionResult;
+  home: ActionResult;
 }
 
-/** @throws Error with the server's message when it refuses, or when it can't be reached */
-export async function perform<N extends RequestName>(name: N, body: RequestBody<N>): Promise<Answers[N]> {
-  return read(await post(`/local/${name}`, body));
+/** @throws Error if the server refuses the request (with the server's message) or can't be reached */
+export async function sendRequest<N extends RequestName>(
+  name: N,
+  body: RequestBody<N>,
+): Promise<ResponseBodies[N]> {
+  return readBody(await sendPost(`/local/${name}`, body));
 }
 
 export async function fetchSnapshot(user: string): Promise<Snapshot> {
-  return read(await fetch(`/local/state?user=${encodeURIComponent(user)}`));
+  return readBody(await fetch(`/local/state?user=${encodeURIComponent(user)}`));
 }
 
 export async function getJson<T>(path: string): Promise<T> {
-  return read(await fetch(path));
+  return readBody(await fetch(path));
 }
 
 export async function postJson<T>(path: string, body: unknown): Promise<T> {
-  return read(await post(path, body));
+  return readBody(await sendPost(path, body));
 }
 
-function post(path: string, body: unknown): Promise<Response> {
+function sendPost(path: string, body: unknown): Promise<Response> {
   return fetch(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -48,48 +51,48 @@ function post(path: string, body: unknown): Promise<Response> {
   });
 }
 
-async function read<T>(response: Response): Promise<T> {
+async function readBody<T>(response: Response): Promise<T> {
   const body: T | Refusal = await response.json();
   if (!response.ok) {
-    const refused = typeof body === 'object' && body !== null && 'error' in body ? body.error : '';
-    throw new Error(refused || `the workspace answered ${response.status}`);
+    const errorText = typeof body === 'object' && body !== null && 'error' in body ? body.error : '';
+    throw new Error(errorText || `the workspace answered ${response.status}`);
   }
   return body as T;
 }
 
 export interface Listener {
-  changed(change: Change): void;
-  /** Called with true at each connection, and with false when it is lost. A lost connection is opened again. */
-  connected(open: boolean): void;
+  onChange(change: Change): void;
+  /** Called with true when a connection opens, and with false when it's lost. Lost connections reopen. */
+  onConnectionChange(isOpen: boolean): void;
 }
 
 const RECONNECT_MS = 1_000;
 
 /** @returns a function that stops listening */
-export function listen({ changed, connected }: Listener): () => void {
+export function listen({ onChange, onConnectionChange }: Listener): () => void {
   let events = connect();
-  let again: number | undefined;
+  let reconnectTimer: number | undefined;
 
   function connect(): EventSource {
     const source = new EventSource('/local/events');
-    source.onopen = () => connected(true);
+    source.onopen = () => onConnectionChange(true);
     source.onerror = () => {
-      connected(false);
-      // After a response that isn't a stream, for example while the workspace starts, browsers don't reconnect.
+      onConnectionChange(false);
+      // Browsers don't reconnect after a response that isn't a stream, such as while the workspace starts.
       if (source.readyState !== EventSource.CLOSED) return;
-      again = window.setTimeout(() => {
+      reconnectTimer = window.setTimeout(() => {
         events = connect();
       }, RECONNECT_MS);
     };
     source.onmessage = ({ data }) => {
       const change: Change = JSON.parse(String(data));
-      changed(change);
+      onChange(change);
     };
     return source;
   }
 
   return () => {
-    window.clearTimeout(again);
+    window.clearTimeout(reconnectTimer);
     events.close();
   };
 }

@@ -2,12 +2,12 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Snapshot } from '../src/protocol.ts';
 import { ChannelPane, ThreadPane } from './channel.tsx';
 import { type Chat, ChatProvider } from './chat.ts';
-import { firstChannel } from './conversation.ts';
+import { getFirstChannelId } from './conversation.ts';
 import { FormDialog } from './form-dialog.tsx';
-import { type LiveData, useLive, usePlace, useStored } from './hooks.ts';
+import { type LiveData, useLiveData, usePlace, useStoredValue } from './hooks.ts';
 import type { UseHost } from './host.ts';
 import { CloseIcon } from './icons.tsx';
-import { type Place, readPerson } from './place.ts';
+import { type Place, parsePersonId } from './place.ts';
 import { Sidebar } from './sidebar.tsx';
 import { Topbar } from './topbar.tsx';
 
@@ -15,13 +15,13 @@ const PERSON_KEY = 'workspace.person';
 const addNothing: UseHost = () => ({});
 
 function personAtStart(): string {
-  return readPerson(location.hash) ?? sessionStorage.getItem(PERSON_KEY) ?? '';
+  return parsePersonId(location.hash) ?? sessionStorage.getItem(PERSON_KEY) ?? '';
 }
 
 /** The page. It reads a person's data, and retries until the workspace is available. */
 export function App({ useHost = addNothing }: { useHost?: UseHost }) {
   const [person, setPerson] = useState(personAtStart);
-  const live = useLive(person);
+  const live = useLiveData(person);
   const { snapshot } = live;
   const become = useCallback((id: string) => {
     sessionStorage.setItem(PERSON_KEY, id);
@@ -33,7 +33,7 @@ export function App({ useHost = addNothing }: { useHost?: UseHost }) {
   last.current = shown;
   if (shown === undefined)
     return (
-      <p class="starting">{live.online ? 'Opening the workspace…' : 'The workspace does not answer.'}</p>
+      <p class="starting">{live.isOnline ? 'Opening the workspace…' : 'The workspace does not answer.'}</p>
     );
   return <Workspace snapshot={shown} live={live} become={become} useHost={useHost} />;
 }
@@ -55,14 +55,14 @@ function Workspace({ snapshot, live, become, useHost }: WorkspaceProps) {
   );
   const me = users.get(snapshot.me);
   const { place: wanted, go } = usePlace(snapshot.me);
-  const [reads, changeReads] = useStored(`workspace.reads.${snapshot.me}`, NO_READS);
+  const [newestReadTs, changeReads] = useStoredValue(`workspace.reads.${snapshot.me}`, NO_READS);
   const [listShown, setListShown] = useState(false);
   const [warning, setWarning] = useState<string>();
 
   const place: Place =
     wanted.channel !== undefined && channels.has(wanted.channel)
       ? wanted
-      : { channel: firstChannel(snapshot) ?? '' };
+      : { channel: getFirstChannelId(snapshot) ?? '' };
   // The URL contains the person, so that it can be opened again.
   useEffect(() => {
     const named = new URLSearchParams(location.hash.slice(1));
@@ -93,7 +93,7 @@ function Workspace({ snapshot, live, become, useHost }: WorkspaceProps) {
     target: host.target,
     formHelp: host.formHelp,
     warn,
-    reads,
+    newestReadTs,
     markRead,
   };
   const view = snapshot.views.at(-1);
@@ -101,7 +101,7 @@ function Workspace({ snapshot, live, become, useHost }: WorkspaceProps) {
     <ChatProvider value={chat}>
       <div class="workspace" data-list={listShown ? '' : undefined}>
         <Topbar become={become}>{host.bar}</Topbar>
-        {!live.online && (
+        {!live.isOnline && (
           <p class="offline" role="alert">
             The workspace does not answer. Connecting again…
           </p>

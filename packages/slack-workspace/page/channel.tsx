@@ -2,7 +2,13 @@ import { useEffect } from 'preact/hooks';
 import type { Channel } from '../src/protocol.ts';
 import { useChat } from './chat.ts';
 import { Composer } from './composer.tsx';
-import { buildReplies, channelName, partnerIn, threadSummaries, topLevel } from './conversation.ts';
+import {
+  getChannelName,
+  getPartnerId,
+  getReplies,
+  getTopLevelMessages,
+  summarizeThreads,
+} from './conversation.ts';
 import { Home } from './home.tsx';
 import { CloseIcon, LockIcon } from './icons.tsx';
 import { MessageList } from './message-list.tsx';
@@ -25,10 +31,10 @@ function useReading(key: string, ts: string | undefined): void {
 export function ChannelPane({ channel, back }: { channel: Channel; back: () => void }) {
   const { snapshot, users, me, place, go } = useChat();
   const messages = snapshot.messages[channel.id] ?? [];
-  const isApp = partnerIn(channel, me.id) === snapshot.bot.user_id;
+  const isApp = getPartnerId(channel, me.id) === snapshot.bot.user_id;
   // The Home tab doesn't mark messages as read.
   useReading(channel.id, isApp && place.home === true ? undefined : messages.at(-1)?.ts);
-  const name = channelName(channel, me.id, users);
+  const name = getChannelName(channel, me.id, users);
   const title = channel.is_im ? name : `#${name}`;
   return (
     <section class="pane channel" aria-labelledby="channel-title">
@@ -72,8 +78,8 @@ export function ChannelPane({ channel, back }: { channel: Channel; back: () => v
           <MessageList
             id={channel.id}
             label={`Messages in ${title}`}
-            messages={topLevel(messages)}
-            threads={threadSummaries(messages)}
+            messages={getTopLevelMessages(messages)}
+            threads={summarizeThreads(messages)}
             marked={place.message}
           />
           <Composer key={channel.id} channel={channel.id} label={`Message to ${title}`} />
@@ -87,10 +93,10 @@ export function ThreadPane({ channel, ts }: { channel: Channel; ts: string }) {
   const { snapshot, users, me, place, go } = useChat();
   const messages = snapshot.messages[channel.id] ?? [];
   const parent = messages.find((message) => message.ts === ts);
-  const replies = buildReplies(messages, ts);
+  const replies = getReplies(messages, ts);
   useReading(`${channel.id}/${ts}`, replies.at(-1)?.ts);
   const close = (): void => go({ channel: channel.id });
-  const name = channelName(channel, me.id, users);
+  const name = getChannelName(channel, me.id, users);
   return (
     <section
       class="pane thread"

@@ -1,7 +1,7 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { perform } from './api.ts';
+import { sendRequest } from './api.ts';
 import { useChat } from './chat.ts';
-import { isComplete, type Suggestion, suggestionsFor, typedCommand } from './commands.ts';
+import { canSend, findSuggestions, findTypedCommand, type Suggestion } from './commands.ts';
 
 interface ComposerProps {
   channel: string;
@@ -18,11 +18,11 @@ export function Composer({ channel, label, thread }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const wanted = thread === undefined && target?.kind === 'composer' ? target.text : undefined;
   const hints = thread === undefined ? snapshot.commands : [];
-  const suggestions = hidden ? [] : suggestionsFor(text, hints);
+  const suggestions = hidden ? [] : findSuggestions(text, hints);
   const shown = suggestions.length > 0;
   const place = Math.min(chosen, suggestions.length - 1);
   const active = suggestions[place];
-  const typed = shown ? undefined : typedCommand(text, hints);
+  const typed = shown ? undefined : findTypedCommand(text, hints);
 
   useLayoutEffect(() => {
     const { current } = field;
@@ -41,7 +41,7 @@ export function Composer({ channel, label, thread }: ComposerProps) {
     field.current?.focus();
   };
   const take = (suggestion: Suggestion | undefined): void => {
-    if (suggestion !== undefined) write(suggestion.insert);
+    if (suggestion !== undefined) write(suggestion.insertedText);
   };
   const send = async (): Promise<void> => {
     const message = text.trim();
@@ -54,10 +54,10 @@ export function Composer({ channel, label, thread }: ComposerProps) {
     try {
       if (!message.startsWith('/')) {
         const reply = thread === undefined ? {} : { thread_ts: thread };
-        await perform('say', { user: me.id, channel, text: message, ...reply });
+        await sendRequest('say', { user: me.id, channel, text: message, ...reply });
       } else {
         // A command's error is shown in the channel, only to this person.
-        await perform('command', { user: me.id, channel, text: message });
+        await sendRequest('command', { user: me.id, channel, text: message });
       }
     } catch (error) {
       setText(message);
@@ -78,7 +78,7 @@ export function Composer({ channel, label, thread }: ComposerProps) {
       setHidden(true);
     } else if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault();
-      if (isComplete(text, suggestions)) void send();
+      if (canSend(text, suggestions)) void send();
       else take(active);
     }
   };

@@ -2,33 +2,33 @@ import type { Channel, Message, Snapshot, User } from '../src/protocol.ts';
 import type { Place } from './place.ts';
 
 /** A channel's messages, without replies. */
-export function topLevel(messages: readonly Message[]): Message[] {
+export function getTopLevelMessages(messages: readonly Message[]): Message[] {
   return messages.filter(({ thread_ts, ts }) => thread_ts === undefined || thread_ts === ts);
 }
 
-export function buildReplies(messages: readonly Message[], ts: string): Message[] {
+export function getReplies(messages: readonly Message[], ts: string): Message[] {
   return messages.filter((message) => message.thread_ts === ts && message.ts !== ts);
 }
 
 export interface ThreadSummary {
   count: number;
-  /** Unique ids, in the order of their first reply. */
-  people: string[];
+  /** Unique ids, in order of first reply. */
+  authorIds: string[];
   /** `ts` of the last reply. */
-  last: string;
+  lastReplyTs: string;
 }
 
-/** Summaries of all threads of a channel, by the `ts` of the message they belong to. */
-export function threadSummaries(messages: readonly Message[]): ReadonlyMap<string, ThreadSummary> {
+/** Summaries of a channel's threads, by the `ts` of the parent message. */
+export function summarizeThreads(messages: readonly Message[]): ReadonlyMap<string, ThreadSummary> {
   const threads = new Map<string, ThreadSummary>();
   for (const { thread_ts: parent, ts, user, ephemeral_to: only } of messages) {
     if (parent === undefined || parent === ts || only !== undefined) continue;
-    const before = threads.get(parent);
-    const people = before?.people ?? [];
+    const summary = threads.get(parent);
+    const people = summary?.authorIds ?? [];
     threads.set(parent, {
-      count: (before?.count ?? 0) + 1,
-      people: people.includes(user) ? people : [...people, user],
-      last: ts,
+      count: (summary?.count ?? 0) + 1,
+      authorIds: people.includes(user) ? people : [...people, user],
+      lastReplyTs: ts,
     });
   }
   return threads;
@@ -36,7 +36,7 @@ export function threadSummaries(messages: readonly Message[]): ReadonlyMap<strin
 
 export interface UnreadCount {
   count: number;
-  /** How many of them mention this person. */
+  /** How many of them mention the person or are sent only to the person. */
   mentions: number;
 }
 
@@ -44,7 +44,7 @@ export interface UnreadCount {
  * A person's unread messages in a channel. Replies are included if they mention the person, as in Slack.
  * @param readTs the newest read message; undefined if none was read
  */
-export function unreadIn(
+export function countUnread(
   channel: Channel,
   messages: readonly Message[],
   me: string,
@@ -53,32 +53,32 @@ export function unreadIn(
   const unread = { count: 0, mentions: 0 };
   for (const message of messages) {
     if (message.user === me || (readTs !== undefined && message.ts <= readTs)) continue;
-    const forMe = channel.is_im || message.ephemeral_to === me || mentions(message, me);
+    const isForMe = channel.is_im || message.ephemeral_to === me || mentionsPerson(message, me);
     const isReply = message.thread_ts !== undefined && message.thread_ts !== message.ts;
-    if (isReply && !forMe) continue;
+    if (isReply && !isForMe) continue;
     unread.count += 1;
-    if (forMe) unread.mentions += 1;
+    if (isForMe) unread.mentions += 1;
   }
   return unread;
 }
 
-function mentions({ notifies }: Message, me: string): boolean {
+function mentionsPerson({ notifies }: Message, me: string): boolean {
   return notifies.includes(me) || notifies.some((id) => ['here', 'channel', 'everyone'].includes(id));
 }
 
 /** The other person of a direct message, for its name and picture. */
-export function partnerIn(channel: Channel, me: string): string | undefined {
+export function getPartnerId(channel: Channel, me: string): string | undefined {
   return channel.is_im ? (channel.members.find((id) => id !== me) ?? me) : undefined;
 }
 
-/** `domains`, or the other person's name for a direct message. */
-export function channelName(channel: Channel, me: string, users: ReadonlyMap<string, User>): string {
-  const partner = partnerIn(channel, me);
+/** The channel's name without `#`; for a direct message, the other person's name. */
+export function getChannelName(channel: Channel, me: string, users: ReadonlyMap<string, User>): string {
+  const partner = getPartnerId(channel, me);
   return partner === undefined ? channel.name : (users.get(partner)?.real_name ?? channel.name);
 }
 
-/** Whether a message continues the one before it, so that its author is not shown again. */
-export function continues(message: Message, before: Message | undefined): boolean {
+/** Whether a message continues the previous one, so that its author isn't repeated. */
+export function isContinuation(message: Message, before: Message | undefined): boolean {
   return (
     before !== undefined &&
     before.user === message.user &&
@@ -90,16 +90,16 @@ export function continues(message: Message, before: Message | undefined): boolea
 }
 
 /**
- * The destination of a click on a channel's name. The app opens at its Home tab, unless it has unread messages.
- * @param unread the person's unread messages there
+ * The place that a channel's name links to. The app opens at its Home tab, unless it has unread messages.
+ * @param unread the number of the person's unread messages in the channel
  */
-export function placeIn(channel: Channel, me: string, botUserId: string, unread: number): Place {
-  const isApp = partnerIn(channel, me) === botUserId;
+export function getChannelPlace(channel: Channel, me: string, botUserId: string, unread: number): Place {
+  const isApp = getPartnerId(channel, me) === botUserId;
   return { channel: channel.id, ...(isApp && unread === 0 && { home: true }) };
 }
 
-/** The page's first place: the first channel that the person and the app share. */
-export function firstChannel({ channels, bot }: Snapshot): string | undefined {
-  const shared = channels.find(({ is_im, members }) => !is_im && members.includes(bot.user_id));
-  return (shared ?? channels[0])?.id;
+/** The initially open channel: preferably one with the app. */
+export function getFirstChannelId({ channels, bot }: Snapshot): string | undefined {
+  const sharedChannel = channels.find(({ is_im, members }) => !is_im && members.includes(bot.user_id));
+  return (sharedChannel ?? channels[0])?.id;
 }

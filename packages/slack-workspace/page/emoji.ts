@@ -1,4 +1,4 @@
-const EMOJI: Readonly<Record<string, string>> = {
+const EMOJI_BY_SHORTCODE: Readonly<Record<string, string>> = {
   alarm_clock: '⏰',
   arrow_right: '➡️',
   ballot_box_with_check: '☑️',
@@ -66,11 +66,11 @@ const EMOJI: Readonly<Record<string, string>> = {
   '-1': '👎',
 };
 
-/** Converts a shortcode without its colons. @returns undefined for an unknown shortcode */
-export function emojiOf(name: string): string | undefined {
-  return Object.hasOwn(EMOJI, name) ? EMOJI[name] : undefined;
+/** Converts a shortcode without its colons. Undefined if the shortcode is unknown. */
+export function getEmoji(name: string): string | undefined {
+  return Object.hasOwn(EMOJI_BY_SHORTCODE, name) ? EMOJI_BY_SHORTCODE[name] : undefined;
 }
 
-export function withEmoji(text: string): string {
-  return text.replace(/:([a-z0-9_+-]+):/g, (whole, name: string) => emojiOf(name) ?? whole);
+export function replaceShortcodes(text: string): string {
+  return text.replace(/:([a-z0-9_+-]+):/g, (whole, name: string) => getEmoji(name) ?? whole);
 }

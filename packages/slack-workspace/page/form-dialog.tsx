@@ -1,10 +1,10 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { InputValue, View } from '../src/protocol.ts';
-import { perform } from './api.ts';
+import { sendRequest } from './api.ts';
 import { Blocks } from './blocks/blocks.tsx';
 import { type Surface, SurfaceProvider, useChat } from './chat.ts';
-import { withEmoji } from './emoji.ts';
-import { inputKey, inputsOf, type PlacedElement, stateValue } from './forms.ts';
+import { replaceShortcodes } from './emoji.ts';
+import { findInputs, getInputKey, type PlacedElement, readStateValue } from './forms.ts';
 import { CloseIcon } from './icons.tsx';
 import { textOf } from './json.ts';
 import { Modal } from './modal.tsx';
@@ -20,7 +20,7 @@ export function FormDialog({ view }: { view: View }) {
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
   const [failure, setFailure] = useState<string>();
   const [busy, setBusy] = useState(false);
-  const [pending, setPending] = useState<string>();
+  const [pendingKey, setPending] = useState<string>();
   const body = useRef<HTMLDivElement>(null);
   const user = chat.me.id;
   const guided = chat.target?.kind === 'form' && chat.target.callbackId === view.callback_id;
@@ -40,10 +40,10 @@ export function FormDialog({ view }: { view: View }) {
 
   /** Sends all typed values to the workspace, because the app gets them with the event of one input. */
   const dispatch = async (place: PlacedElement, value: InputValue): Promise<void> => {
-    setPending(inputKey(place));
-    const others = inputsOf(view).filter((one) => inputKey(one) !== inputKey(place));
+    setPending(getInputKey(place));
+    const others = findInputs(view).filter((one) => getInputKey(one) !== getInputKey(place));
     for (const one of others) {
-      const own = typed[inputKey(one)];
+      const own = typed[getInputKey(one)];
       // Inputs that dispatch have already sent theirs.
       if (own === undefined || one.block['dispatch_action'] === true) continue;
       await fill(one, own);
@@ -53,45 +53,45 @@ export function FormDialog({ view }: { view: View }) {
     setFailure(answer.acked === false ? NO_ANSWER : undefined);
   };
   const fill = ({ actionId, blockId }: PlacedElement, value: InputValue) =>
-    perform('input', { user, view: view.id, action_id: actionId, block_id: blockId, value });
+    sendRequest('input', { user, view: view.id, action_id: actionId, block_id: blockId, value });
 
   const submit = async (): Promise<void> => {
     setBusy(true);
     setFailure(undefined);
-    const values = inputsOf(view).flatMap((place): [string, InputValue][] => {
-      const value = typed[inputKey(place)];
+    const values = findInputs(view).flatMap((place): [string, InputValue][] => {
+      const value = typed[getInputKey(place)];
       return value === undefined ? [] : [[place.blockId, value]];
     });
-    const result = await perform('submit', { user, view: view.id, values: Object.fromEntries(values) });
+    const result = await sendRequest('submit', { user, view: view.id, values: Object.fromEntries(values) });
     setBusy(false);
     setErrors(result.outcome === 'errors' ? result.errors : {});
     if (result.outcome === 'failed') setFailure(NO_ANSWER);
   };
   const close = (): void => {
-    perform('close', { user, view: view.id }).catch(failed);
+    sendRequest('close', { user, view: view.id }).catch(failed);
   };
 
   const surface: Surface = {
     id: `f${view.id}`,
-    value: (place) => typed[inputKey(place)] ?? stateValue(view.state.values, place),
-    change: (place, value) => {
-      setTyped((all) => ({ ...all, [inputKey(place)]: value }));
+    getValue: (place) => typed[getInputKey(place)] ?? readStateValue(view.state.values, place),
+    setValue: (place, value) => {
+      setTyped((all) => ({ ...all, [getInputKey(place)]: value }));
       const { [place.blockId]: _, ...rest } = errors;
       setErrors(rest);
       // A text input sends its event on Enter.
       const isText = textOf(place.element, 'type')?.endsWith('_input') === true;
       if (place.block['dispatch_action'] === true && !isText) dispatch(place, value).catch(failed);
     },
-    enter: (place) => {
+    handleEnter: (place) => {
       if (place.block['dispatch_action'] !== true) return;
-      dispatch(place, typed[inputKey(place)] ?? null).catch(failed);
+      dispatch(place, typed[getInputKey(place)] ?? null).catch(failed);
     },
-    press: (place, chosen) => {
-      setPending(inputKey(place));
+    sendAction: (place, chosen) => {
+      setPending(getInputKey(place));
       act(chat, { view: view.id }, place, chosen).then(() => setPending(undefined), failed);
     },
     errors,
-    pending,
+    pendingKey,
   };
 
   return (
@@ -99,14 +99,14 @@ export function FormDialog({ view }: { view: View }) {
       <form
         class="modal-frame"
         noValidate
-        aria-busy={busy || pending !== undefined}
+        aria-busy={busy || pendingKey !== undefined}
         onSubmit={(event) => {
           event.preventDefault();
           submit().catch(failed);
         }}
       >
         <header>
-          <h2 id={`${id}-title`}>{withEmoji(view.title?.text ?? '')}</h2>
+          <h2 id={`${id}-title`}>{replaceShortcodes(view.title?.text ?? '')}</h2>
           <button type="button" class="icon-button" aria-label="Close" onClick={close}>
             <CloseIcon />
           </button>
@@ -114,11 +114,11 @@ export function FormDialog({ view }: { view: View }) {
         <div class="modal-body" ref={body}>
           {chat.formHelp?.({
             view,
-            next: guided && !isTyped,
+            isHighlighted: guided && !isTyped,
             fill: (values) => {
-              const known = inputsOf(view).flatMap((place): [string, InputValue][] => {
+              const known = findInputs(view).flatMap((place): [string, InputValue][] => {
                 const value = values[place.blockId];
-                return value === undefined ? [] : [[inputKey(place), value]];
+                return value === undefined ? [] : [[getInputKey(place), value]];
               });
               setTyped((all) => ({ ...all, ...Object.fromEntries(known) }));
               setErrors({});
@@ -135,7 +135,7 @@ export function FormDialog({ view }: { view: View }) {
         </div>
         <footer>
           <button type="button" class="button" onClick={close}>
-            {withEmoji(view.close?.text ?? 'Close')}
+            {replaceShortcodes(view.close?.text ?? 'Close')}
           </button>
           {view.submit && (
             <button
@@ -143,7 +143,7 @@ export function FormDialog({ view }: { view: View }) {
               class={guided && isTyped ? 'button button-primary next' : 'button button-primary'}
               disabled={busy}
             >
-              {withEmoji(view.submit.text)}
+              {replaceShortcodes(view.submit.text)}
             </button>
           )}
         </footer>

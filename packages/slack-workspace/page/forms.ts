@@ -1,7 +1,7 @@
 import type { InputValue, Snapshot, StateValues, View } from '../src/protocol.ts';
-import { isObject, type JsonObject, objectsOf, textOf, wordsOf } from './json.ts';
+import { displayTextOf, isObject, type JsonObject, objectsOf, textOf } from './json.ts';
 
-/** An interactive element with the ids of its place. */
+/** An interactive element and its block, with their ids. */
 export interface PlacedElement {
   block: JsonObject;
   blockId: string;
@@ -9,7 +9,7 @@ export interface PlacedElement {
   actionId: string;
 }
 
-/** Undefined when the element has no ids and can't be used. */
+/** Undefined if the element or one of the ids is missing. */
 export function locateElement(block: JsonObject, element: JsonObject | undefined): PlacedElement | undefined {
   const blockId = textOf(block, 'block_id');
   const actionId = textOf(element, 'action_id');
@@ -18,28 +18,28 @@ export function locateElement(block: JsonObject, element: JsonObject | undefined
     : { block, blockId, element, actionId };
 }
 
-/** Identifies an element of a view as long as its input is kept. */
-export function inputKey({ blockId, actionId, element }: PlacedElement): string {
+/** Stays the same across updates of a view that keep the element's input. */
+export function getInputKey({ blockId, actionId, element }: PlacedElement): string {
   return [blockId, actionId, textOf(element, 'type')].join(' ');
 }
 
-export function inputsOf(view: View): PlacedElement[] {
+export function findInputs(view: View): PlacedElement[] {
   return view.blocks.flatMap((block) => {
-    const found =
+    const input =
       textOf(block, 'type') === 'input'
         ? locateElement(block, isObject(block['element']) ? block['element'] : undefined)
         : undefined;
-    return found === undefined ? [] : [found];
+    return input === undefined ? [] : [input];
   });
 }
 
 /** The value of an element in Slack's state: a text, an option's value, several values, or none. */
-export function stateValue(values: StateValues, { blockId, actionId }: PlacedElement): InputValue {
+export function readStateValue(values: StateValues, { blockId, actionId }: PlacedElement): InputValue {
   const state = values[blockId]?.[actionId];
   if (state === undefined) return null;
   const option = state['selected_option'];
   if (isObject(option)) return textOf(option, 'value') ?? null;
-  if (Array.isArray(state['selected_options'])) return valuesOf(objectsOf(state, 'selected_options'));
+  if (Array.isArray(state['selected_options'])) return getOptionValues(objectsOf(state, 'selected_options'));
   if (Array.isArray(state['selected_users'])) {
     return state['selected_users'].filter((id) => typeof id === 'string');
   }
@@ -49,7 +49,7 @@ export function stateValue(values: StateValues, { blockId, actionId }: PlacedEle
   );
 }
 
-function valuesOf(options: readonly JsonObject[]): string[] {
+function getOptionValues(options: readonly JsonObject[]): string[] {
   return options.map((option) => textOf(option, 'value') ?? '');
 }
 
@@ -60,16 +60,15 @@ export interface Option {
   text: string;
 }
 
-/** The element's own options. */
 export function optionsOf(element: JsonObject): Option[] {
   return objectsOf(element, 'options').map((option) => ({
     value: textOf(option, 'value') ?? '',
-    text: wordsOf(option, 'text'),
+    text: displayTextOf(option, 'text'),
   }));
 }
 
-/** The options to choose from: the element's own, or those of the workspace. */
-export function choicesOf(element: JsonObject, { users, channels }: Workspace): Option[] {
+/** The element's own options, or the workspace's people or channels. */
+export function listChoices(element: JsonObject, { users, channels }: Workspace): Option[] {
   switch (textOf(element, 'type')) {
     case 'users_select':
     case 'multi_users_select':

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { perform } from './api.ts';
+import { sendRequest } from './api.ts';
 import { Blocks } from './blocks/blocks.tsx';
 import { useChat } from './chat.ts';
 import { HomeSurface } from './surface.tsx';
@@ -9,7 +9,7 @@ export function Home() {
   const { snapshot, me, warn } = useChat();
   const [opening, setOpening] = useState(true);
   useEffect(() => {
-    perform('home', { user: me.id })
+    sendRequest('home', { user: me.id })
       .catch((error: unknown) => warn(String(error)))
       .finally(() => setOpening(false));
   }, [me.id]);

@@ -1,45 +1,45 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Snapshot } from '../src/protocol.ts';
 import { fetchSnapshot, type Listener, listen } from './api.ts';
-import { addressOf, type Place, readPlace } from './place.ts';
+import { buildPlaceUrl, type Place, parsePlace } from './place.ts';
 
 export interface LiveData {
-  /** Undefined until it was read. */
+  /** Undefined until the first response. */
   snapshot: Snapshot | undefined;
-  online: boolean;
+  isOnline: boolean;
   /**
-   * Listens on the page's only connection, because a browser opens few connections to a server.
-   * @returns stops listening
+   * Shares the page's one connection, because browsers limit the connections to a server.
+   * @returns a function that stops listening
    */
   listen(listener: Listener): () => void;
 }
 
-/** Reads once at a time. If requested during a read, reads once more afterwards. */
-export function useReader<T>(read: () => Promise<T>, take: (value: T) => void): () => void {
-  const state = useRef({ busy: false, again: false, read, take });
+/** Returns a function that starts a read. If one is in progress, another one follows it. */
+export function useReader<T>(read: () => Promise<T>, onValue: (value: T) => void): () => void {
+  const state = useRef({ isReading: false, shouldReadAgain: false, read, onValue });
   state.current.read = read;
-  state.current.take = take;
+  state.current.onValue = onValue;
   return useCallback(() => {
     const run = async (): Promise<void> => {
       const { current } = state;
-      if (current.busy) {
-        current.again = true;
+      if (current.isReading) {
+        current.shouldReadAgain = true;
         return;
       }
-      current.busy = true;
-      const reading = current.read;
+      current.isReading = true;
+      const startedRead = current.read;
       try {
-        const value = await reading();
-        // The person may have changed meanwhile.
-        if (reading === current.read) current.take(value);
-        else current.again = true;
+        const value = await startedRead();
+        // Another person may have been selected during the read.
+        if (startedRead === current.read) current.onValue(value);
+        else current.shouldReadAgain = true;
       } catch {
-        // The event stream detects an outage of the workspace. Afterwards, everything is read again.
+        // The event stream detects outages. When it reconnects, everything is read again.
       } finally {
-        current.busy = false;
+        current.isReading = false;
       }
-      if (current.again) {
-        current.again = false;
+      if (current.shouldReadAgain) {
+        current.shouldReadAgain = false;
         await run();
       }
     };
@@ -48,12 +48,12 @@ export function useReader<T>(read: () => Promise<T>, take: (value: T) => void): 
 }
 
 /**
- * One person's data and its updates.
+ * Keeps one person's data up to date.
  * @param userId empty for the first person
  */
-export function useLive(userId: string): LiveData {
+export function useLiveData(userId: string): LiveData {
   const [snapshot, setSnapshot] = useState<Snapshot>();
-  const [online, setOnline] = useState(true);
+  const [isOnline, setOnline] = useState(true);
   const listeners = useRef(new Set<Listener>());
   const readSnapshot = useReader(
     useMemo(() => () => fetchSnapshot(userId), [userId]),
@@ -63,64 +63,64 @@ export function useLive(userId: string): LiveData {
   useEffect(
     () =>
       listen({
-        connected: (open) => {
+        onConnectionChange: (open) => {
           setOnline(open);
           // The workspace may have been restarted.
           if (open) readSnapshot();
-          for (const listener of listeners.current) listener.connected(open);
+          for (const listener of listeners.current) listener.onConnectionChange(open);
         },
-        changed: (change) => {
+        onChange: (change) => {
           if (!change.topic.startsWith('host.')) readSnapshot();
-          for (const listener of listeners.current) listener.changed(change);
+          for (const listener of listeners.current) listener.onChange(change);
         },
       }),
     [readSnapshot],
   );
-  const listenToo = useCallback((listener: Listener) => {
+  const addListener = useCallback((listener: Listener) => {
     listeners.current.add(listener);
     return () => void listeners.current.delete(listener);
   }, []);
-  const isTheirs = userId === '' || snapshot?.me === userId;
-  return { snapshot: isTheirs ? snapshot : undefined, online, listen: listenToo };
+  const isForUser = userId === '' || snapshot?.me === userId;
+  return { snapshot: isForUser ? snapshot : undefined, isOnline, listen: addListener };
 }
 
 /** The place of the page, which follows the browser's back and forward buttons. */
-export function usePlace(person: string): { place: Place; go: (place: Place) => void } {
-  const [place, setPlace] = useState<Place>(() => readPlace(location));
+export function usePlace(personId: string): { place: Place; go: (place: Place) => void } {
+  const [place, setPlace] = useState<Place>(() => parsePlace(location));
   useEffect(() => {
-    const moved = (): void => setPlace(readPlace(location));
-    addEventListener('popstate', moved);
-    return () => removeEventListener('popstate', moved);
+    const handlePopState = (): void => setPlace(parsePlace(location));
+    addEventListener('popstate', handlePopState);
+    return () => removeEventListener('popstate', handlePopState);
   }, []);
   const go = useCallback(
     (next: Place) => {
-      const address = addressOf(next, person);
+      const address = buildPlaceUrl(next, personId);
       if (address !== location.pathname + location.search + location.hash)
         history.pushState(null, '', address);
       setPlace(next);
     },
-    [person],
+    [personId],
   );
   return { place, go };
 }
 
-/** A value that survives a reload, shared by the windows of this browser. */
-export function useStored<T>(key: string, start: T): [T, (change: (before: T) => T) => void] {
+/** A value in local storage, which all windows of the browser share. */
+export function useStoredValue<T>(key: string, initialValue: T): [T, (change: (before: T) => T) => void] {
   const load = useCallback((): T => {
     const text = localStorage.getItem(key);
-    if (text === null) return start;
-    const kept: T = JSON.parse(text);
-    return kept;
-    // `start` is a constant of the caller.
+    if (text === null) return initialValue;
+    const storedValue: T = JSON.parse(text);
+    return storedValue;
+    // The initial value isn't a dependency, because callers never change it.
   }, [key]);
   const [value, setValue] = useState({ key, value: load() });
-  const shown = value.key === key ? value.value : load();
+  const currentValue = value.key === key ? value.value : load();
   useEffect(() => {
-    const changed = (event: StorageEvent): void => {
+    const handleStorage = (event: StorageEvent): void => {
       if (event.key === key) setValue({ key, value: load() });
     };
-    addEventListener('storage', changed);
-    return () => removeEventListener('storage', changed);
+    addEventListener('storage', handleStorage);
+    return () => removeEventListener('storage', handleStorage);
   }, [key, load]);
   const change = useCallback(
     (update: (before: T) => T) => {
@@ -132,5 +132,5 @@ export function useStored<T>(key: string, start: T): [T, (change: (before: T) =>
     },
     [key, load],
   );
-  return [shown, change];
+  return [currentValue, change];
 }

@@ -3,25 +3,25 @@ import type { Snapshot, View } from '../src/protocol.ts';
 import type { Listener } from './api.ts';
 import type { Place } from './place.ts';
 
-/* A host's additions to the page. A host is a program that serves the workspace with its own additions. */
+/* A host is a program that serves the workspace with its own additions to the page. */
 
 /** The element that the page highlights. */
-export type Target =
+export type HighlightTarget =
   | { kind: 'person'; user: string }
   | { kind: 'channel'; channel: string }
   | { kind: 'composer'; text: string }
-  /** A button of a message; if several have the same id, the one with the value. */
+  /** A button of a message. `value` selects one of several with the same action id. */
   | { kind: 'action'; ts: string; actionId: string; value?: string }
   | { kind: 'thread'; ts: string }
   | { kind: 'form'; callbackId: string };
 
 /** The host's input at each rendering. */
-export interface Situation {
+export interface HostContext {
   snapshot: Snapshot;
   place: Place;
   /**
    * Listens to changes of the workspace and to events of the host's server.
-   * @returns stops listening
+   * @returns a function that stops listening
    */
   listen(listener: Listener): () => void;
 }
@@ -29,13 +29,13 @@ export interface Situation {
 export interface FormHelp {
   view: View;
   /** Whether the form is highlighted. */
-  next: boolean;
-  /** Puts values into the inputs, by block id. */
+  isHighlighted: boolean;
+  /** Fills in inputs. `values` is keyed by block id. */
   fill(values: Readonly<Record<string, string>>): void;
 }
 
 export interface HostParts {
-  target?: Target | undefined;
+  target?: HighlightTarget | undefined;
   /** In the bar at the top. */
   bar?: ComponentChildren;
   /** Below the bar. */
@@ -47,4 +47,4 @@ export interface HostParts {
 }
 
 /** A hook that returns the host's additions. */
-export type UseHost = (situation: Situation) => HostParts;
+export type UseHost = (situation: HostContext) => HostParts;

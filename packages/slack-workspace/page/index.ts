@@ -5,8 +5,8 @@
 export { getJson, postJson } from './api.ts';
 export { App } from './app.tsx';
 export { useChat } from './chat.ts';
-export { clockTime, placeOfZone } from './dates.ts';
-export { useReader, useStored } from './hooks.ts';
-export type { FormHelp, HostParts, Situation } from './host.ts';
+export { formatClockTime, getZonePlace } from './dates.ts';
+export { useReader, useStoredValue } from './hooks.ts';
+export type { FormHelp, HostContext, HostParts } from './host.ts';
 export { ClockIcon, CloseIcon } from './icons.tsx';
 export type { Place } from './place.ts';

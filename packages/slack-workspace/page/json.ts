@@ -2,13 +2,13 @@ import type { Json, JsonObject } from '../src/protocol.ts';
 
 export type { Json, JsonObject };
 
-/* Reads blocks as an app sent them, field by field. Fields may be missing. */
+/* Reads fields of blocks that an app sent. Any field may be missing. */
 
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Undefined when it is missing or not a text. */
+/** Undefined if the field is missing or not a string. */
 export function textOf(object: JsonObject | undefined, field: string): string | undefined {
   const value = object?.[field];
   return typeof value === 'string' ? value : undefined;
@@ -33,7 +33,7 @@ export function objectsOf(object: JsonObject | undefined, field: string): JsonOb
   return listOf(object, field).filter(isObject);
 }
 
-/** The text of a text object (`plain_text` or `mrkdwn`), as it was sent. */
-export function wordsOf(object: JsonObject | undefined, field: string): string {
+/** The unparsed text of a text object (`plain_text` or `mrkdwn`). */
+export function displayTextOf(object: JsonObject | undefined, field: string): string {
   return textOf(objectOf(object, field), 'text') ?? '';
 }

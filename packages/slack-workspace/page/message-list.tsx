@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Message as MessageData } from '../src/protocol.ts';
 import { useChat } from './chat.ts';
-import { continues, type ThreadSummary } from './conversation.ts';
-import { dayLine, dayOf, timeOf } from './dates.ts';
+import { isContinuation, type ThreadSummary } from './conversation.ts';
+import { formatDayDivider, formatIsoDay, tsToMilliseconds } from './dates.ts';
 import { Message, useArrowKeys } from './message.tsx';
 
 interface MessageListProps {
@@ -64,14 +64,18 @@ export function MessageList({ id, label, messages, threads, inThread, marked }: 
     >
       {messages.map((message, index) => {
         const before = messages[index - 1];
-        const at = timeOf(message.ts);
-        const newDay = before === undefined || dayOf(timeOf(before.ts), me.tz) !== dayOf(at, me.tz);
+        const at = tsToMilliseconds(message.ts);
+        const newDay =
+          before === undefined ||
+          formatIsoDay(tsToMilliseconds(before.ts), me.tz) !== formatIsoDay(at, me.tz);
         return (
           <div key={message.ts} class="message-slot">
-            {newDay && inThread !== true && <p class="day-line">{dayLine(at, snapshot.now, me.tz)}</p>}
+            {newDay && inThread !== true && (
+              <p class="day-line">{formatDayDivider(at, snapshot.now, me.tz)}</p>
+            )}
             <Message
               message={message}
-              goesOn={!newDay && continues(message, before)}
+              goesOn={!newDay && isContinuation(message, before)}
               thread={threads?.get(message.ts)}
               inThread={inThread === true}
               marked={message.ts === marked}

@@ -1,10 +1,10 @@
 import { useRef } from 'preact/hooks';
 import type { FileInfo, Message as MessageData, User } from '../src/protocol.ts';
-import { perform } from './api.ts';
+import { sendRequest } from './api.ts';
 import { Blocks } from './blocks/blocks.tsx';
 import { useChat } from './chat.ts';
 import type { ThreadSummary } from './conversation.ts';
-import { ago, clockTime, fullTime, timeOf } from './dates.ts';
+import { formatClockTime, formatFullTime, formatRelativeTime, tsToMilliseconds } from './dates.ts';
 import { BubbleIcon, EyeIcon, FileIcon, GlobeIcon } from './icons.tsx';
 import { Menu } from './menu.tsx';
 import { Mrkdwn } from './mrkdwn-text.tsx';
@@ -26,7 +26,7 @@ export function Message({ message, goesOn, thread, inThread, marked, tabStop }: 
   const { users, me, go, place } = useChat();
   const author = users.get(message.user);
   const name = author?.real_name ?? 'Slackbot';
-  const at = timeOf(message.ts);
+  const at = tsToMilliseconds(message.ts);
   const only = message.ephemeral_to !== undefined;
   return (
     <article
@@ -36,7 +36,7 @@ export function Message({ message, goesOn, thread, inThread, marked, tabStop }: 
       data-marked={marked === true ? '' : undefined}
       data-open={place.thread === message.ts && inThread !== true ? '' : undefined}
       tabIndex={tabStop === true ? 0 : -1}
-      aria-label={`${name}, ${clockTime(at, me.tz)}${only ? ', only visible to you' : ''}`}
+      aria-label={`${name}, ${formatClockTime(at, me.tz)}${only ? ', only visible to you' : ''}`}
     >
       {only && (
         <p class="only-you">
@@ -44,15 +44,19 @@ export function Message({ message, goesOn, thread, inThread, marked, tabStop }: 
         </p>
       )}
       <div class="message-side">
-        {goesOn === true ? <time class="side-time">{clockTime(at, me.tz)}</time> : <Face user={author} />}
+        {goesOn === true ? (
+          <time class="side-time">{formatClockTime(at, me.tz)}</time>
+        ) : (
+          <Face user={author} />
+        )}
       </div>
       <div class="message-main">
         {goesOn !== true && (
           <p class="byline">
             <strong>{name}</strong>
             {author?.is_bot === true && <span class="badge">APP</span>}
-            <time dateTime={new Date(at).toISOString()} title={fullTime(at, me.tz)}>
-              {clockTime(at, me.tz)}
+            <time dateTime={new Date(at).toISOString()} title={formatFullTime(at, me.tz)}>
+              {formatClockTime(at, me.tz)}
             </time>
             {message.edited && <span class="edited">(edited)</span>}
           </p>
@@ -87,7 +91,7 @@ function Toolbar({ message, inThread }: { message: MessageData; inThread: boolea
     text: name,
     run: () => {
       const { channel, ts } = message;
-      perform('shortcut', { user: me.id, callback_id, channel, ts }).then(
+      sendRequest('shortcut', { user: me.id, callback_id, channel, ts }).then(
         ({ acked }) => {
           if (!acked) warn('The app did not respond. Try again.');
         },
@@ -120,19 +124,19 @@ interface ThreadBarProps {
 }
 
 function ThreadBar({ message, thread, open }: ThreadBarProps) {
-  const { users, snapshot, target, reads } = useChat();
-  const unread = thread.last > (reads[`${message.channel}/${message.ts}`] ?? '');
+  const { users, snapshot, target, newestReadTs } = useChat();
+  const unread = thread.lastReplyTs > (newestReadTs[`${message.channel}/${message.ts}`] ?? '');
   const next = target?.kind === 'thread' && target.ts === message.ts;
   return (
     <button type="button" class={next ? 'thread-bar next' : 'thread-bar'} onClick={open}>
-      {thread.people.slice(0, 3).map((id) => (
+      {thread.authorIds.slice(0, 3).map((id) => (
         <Face key={id} user={users.get(id)} small />
       ))}
       <strong>
         {thread.count} {thread.count === 1 ? 'reply' : 'replies'}
       </strong>
       {unread && <span class="new-mark">New</span>}
-      <span class="quiet">{ago(timeOf(thread.last), snapshot.now)}</span>
+      <span class="quiet">{formatRelativeTime(tsToMilliseconds(thread.lastReplyTs), snapshot.now)}</span>
     </button>
   );
 }

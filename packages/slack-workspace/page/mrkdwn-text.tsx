@@ -1,22 +1,22 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useChat } from './chat.ts';
-import { channelName } from './conversation.ts';
-import { dateToken, fullTime } from './dates.ts';
-import { withEmoji } from './emoji.ts';
+import { getChannelName } from './conversation.ts';
+import { formatDateToken, formatFullTime } from './dates.ts';
+import { replaceShortcodes } from './emoji.ts';
 import { type JsonObject, textOf } from './json.ts';
-import { type Inline, type Paragraph, readMrkdwn } from './mrkdwn.ts';
-import { readPlace } from './place.ts';
+import { type Inline, type Paragraph, parseMrkdwn } from './mrkdwn.ts';
+import { parsePlace } from './place.ts';
 
 /** A text object: mrkdwn with its markup, plain text as it is. */
 export function TextObject({ text }: { text: JsonObject | undefined }) {
   const words = textOf(text, 'text') ?? '';
-  if (textOf(text, 'type') !== 'mrkdwn') return <>{withEmoji(words)}</>;
+  if (textOf(text, 'type') !== 'mrkdwn') return <>{replaceShortcodes(words)}</>;
   return <Mrkdwn text={words} verbatim={text?.['verbatim'] === true} />;
 }
 
 export function Mrkdwn({ text, verbatim = false }: { text: string; verbatim?: boolean }) {
-  const paragraphs = useMemo(() => readMrkdwn(text, { verbatim }), [text, verbatim]);
+  const paragraphs = useMemo(() => parseMrkdwn(text, { verbatim }), [text, verbatim]);
   return (
     <>
       {paragraphs.map((paragraph, index) => (
@@ -121,7 +121,7 @@ function Link({ url, children }: { url: string; children: ComponentChildren }) {
       href={url}
       onClick={(event) => {
         event.preventDefault();
-        go(readPlace(address));
+        go(parsePlace(address));
       }}
     >
       {children}
@@ -147,7 +147,7 @@ function ChannelMention({ id, label }: { id: string; label?: string | undefined 
   if (channel === undefined) return <span class="mention">#{label ?? id}</span>;
   return (
     <button type="button" class="mention" onClick={() => go({ channel: id })}>
-      #{channelName(channel, me.id, users)}
+      #{getChannelName(channel, me.id, users)}
     </button>
   );
 }
@@ -155,8 +155,8 @@ function ChannelMention({ id, label }: { id: string; label?: string | undefined 
 export function Moment({ at, format, url }: { at: number; format: string; url?: string }) {
   const { snapshot, me } = useChat();
   const time = (
-    <time dateTime={new Date(at * 1_000).toISOString()} title={fullTime(at * 1_000, me.tz)}>
-      {dateToken(at, format, snapshot.now, me.tz)}
+    <time dateTime={new Date(at * 1_000).toISOString()} title={formatFullTime(at * 1_000, me.tz)}>
+      {formatDateToken(at, format, snapshot.now, me.tz)}
     </time>
   );
   return url === undefined ? time : <Link url={url}>{time}</Link>;

@@ -1,4 +1,4 @@
-import { emojiOf } from './emoji.ts';
+import { getEmoji } from './emoji.ts';
 
 /*
  * Parses Slack's mrkdwn into a tree (docs.slack.dev, formatting message text). Everything except markup stays text, and
@@ -21,108 +21,108 @@ export type Paragraph =
   | { kind: 'quote'; children: Inline[] }
   | { kind: 'preformatted'; text: string };
 
-export interface ReadingOptions {
-  /** Doesn't link URLs in the text, as for blocks with `verbatim`. */
+export interface MrkdwnOptions {
+  /** Whether URLs in the text stay unlinked, as in Slack's text objects with `verbatim`. */
   verbatim?: boolean;
 }
 
-export function readMrkdwn(text: string, options: ReadingOptions = {}): Paragraph[] {
+export function parseMrkdwn(text: string, options: MrkdwnOptions = {}): Paragraph[] {
   const parts = text.split(/\n?```\n?([\s\S]+?)\n?```\n?/);
-  // `split` with a group returns the group's matches at every second place.
+  // `split` also returns what the group matched, at odd indexes.
   return parts.flatMap((part, index): Paragraph[] =>
-    index % 2 === 1 ? [{ kind: 'preformatted', text: unescaped(part) }] : paragraphs(part, options),
+    index % 2 === 1 ? [{ kind: 'preformatted', text: unescapeText(part) }] : parseParagraphs(part, options),
   );
 }
 
-function paragraphs(text: string, options: ReadingOptions): Paragraph[] {
-  const found: Paragraph[] = [];
+function parseParagraphs(text: string, options: MrkdwnOptions): Paragraph[] {
+  const paragraphs: Paragraph[] = [];
   let lines: string[] = [];
-  let quoted = false;
-  const end = (): void => {
-    const joined = lines.join('\n');
-    if (quoted || joined.trim() !== '') {
-      found.push({ kind: quoted ? 'quote' : 'lines', children: readInline(joined, options) });
+  let isQuote = false;
+  const endParagraph = (): void => {
+    const content = lines.join('\n');
+    if (isQuote || content.trim() !== '') {
+      paragraphs.push({ kind: isQuote ? 'quote' : 'lines', children: parseInline(content, options) });
     }
     lines = [];
   };
   for (const line of text.split('\n')) {
     const quote = /^(?:&gt;|>) ?(.*)$/.exec(line);
-    if ((quote !== null) !== quoted) end();
-    quoted = quote !== null;
+    if ((quote !== null) !== isQuote) endParagraph();
+    isQuote = quote !== null;
     lines.push(quote?.[1] ?? line);
   }
-  end();
-  return found;
+  endParagraph();
+  return paragraphs;
 }
 
-/** The first of a range of private-use characters. Each is a placeholder for a parsed piece. */
-const HOLDER = 0xe000;
-const HOLDERS = /[\ue000-\uf8ff]/;
-const HOLDERS_COUNT = 0xf8ff - HOLDER;
-const PIECES = /`(?!\u2060)([^`\n]+)(?<!\u2060)`|<([^<>\n]+)>|:([a-z0-9_+-]+):/g;
-const PIECES_AND_ADDRESSES =
+/** The first of the private-use characters that are placeholders for parsed pieces. */
+const FIRST_PLACEHOLDER = 0xe000;
+const PLACEHOLDER_PATTERN = /[\ue000-\uf8ff]/;
+const MAX_PLACEHOLDERS = 0xf8ff - FIRST_PLACEHOLDER;
+const PIECE_PATTERN = /`(?!\u2060)([^`\n]+)(?<!\u2060)`|<([^<>\n]+)>|:([a-z0-9_+-]+):/g;
+const PIECE_OR_URL_PATTERN =
   /`(?!\u2060)([^`\n]+)(?<!\u2060)`|<([^<>\n]+)>|:([a-z0-9_+-]+):|(https?:\/\/[^\s<>|`]*[^\s<>|`.,;:!?)\ue000-\uf8ff])/g;
 
 /** Parses one run of text: code, links, mentions, dates and emoji first, then bold and other styles. */
-export function readInline(text: string, options: ReadingOptions = {}): Inline[] {
+export function parseInline(text: string, options: MrkdwnOptions = {}): Inline[] {
   const pieces: Inline[] = [];
-  const held = text
-    .replace(new RegExp(HOLDERS, 'g'), '')
+  const textWithPlaceholders = text
+    .replace(new RegExp(PLACEHOLDER_PATTERN, 'g'), '')
     .replace(
-      options.verbatim === true ? PIECES : PIECES_AND_ADDRESSES,
+      options.verbatim === true ? PIECE_PATTERN : PIECE_OR_URL_PATTERN,
       (whole: string, code?: string, token?: string, emoji?: string, address?: unknown) => {
-        const piece = pieceOf(code, token, emoji, typeof address === 'string' ? address : undefined);
-        if (piece === undefined || pieces.length >= HOLDERS_COUNT) return whole;
+        const piece = parsePiece(code, token, emoji, typeof address === 'string' ? address : undefined);
+        if (piece === undefined || pieces.length >= MAX_PLACEHOLDERS) return whole;
         pieces.push(piece);
-        return String.fromCharCode(HOLDER + pieces.length - 1);
+        return String.fromCharCode(FIRST_PLACEHOLDER + pieces.length - 1);
       },
     );
-  return styled(held, pieces);
+  return parseStyles(textWithPlaceholders, pieces);
 }
 
-function pieceOf(
+function parsePiece(
   code: string | undefined,
   token: string | undefined,
   emoji: string | undefined,
   address: string | undefined,
 ): Inline | undefined {
-  if (code !== undefined) return { kind: 'code', text: unescaped(code) };
-  if (token !== undefined) return tokenOf(token);
-  if (address !== undefined) return { kind: 'link', url: unescaped(address), text: unescaped(address) };
-  const character = emoji === undefined ? undefined : emojiOf(emoji);
+  if (code !== undefined) return { kind: 'code', text: unescapeText(code) };
+  if (token !== undefined) return parseToken(token);
+  if (address !== undefined) return { kind: 'link', url: unescapeText(address), text: unescapeText(address) };
+  const character = emoji === undefined ? undefined : getEmoji(emoji);
   return character === undefined || emoji === undefined
     ? undefined
     : { kind: 'emoji', name: emoji, character };
 }
 
 /** Parses the content between `<` and `>`. */
-function tokenOf(token: string): Inline | undefined {
+function parseToken(token: string): Inline | undefined {
   const bar = token.indexOf('|');
   const target = bar < 0 ? token : token.slice(0, bar);
-  const label = bar < 0 ? undefined : unescaped(token.slice(bar + 1));
-  const named = label === undefined || label === '' ? {} : { label };
-  if (/^@[UW]/.test(target)) return { kind: 'user', id: target.slice(1), ...named };
-  if (/^#[CGD]/.test(target)) return { kind: 'channel', id: target.slice(1), ...named };
+  const label = bar < 0 ? undefined : unescapeText(token.slice(bar + 1));
+  const optionalLabel = label === undefined || label === '' ? {} : { label };
+  if (/^@[UW]/.test(target)) return { kind: 'user', id: target.slice(1), ...optionalLabel };
+  if (/^#[CGD]/.test(target)) return { kind: 'channel', id: target.slice(1), ...optionalLabel };
   const group = /^!subteam\^(\w+)$/.exec(target)?.[1];
-  if (group !== undefined) return { kind: 'usergroup', id: group, ...named };
+  if (group !== undefined) return { kind: 'usergroup', id: group, ...optionalLabel };
   const date = /^!date\^(-?\d+)\^([^^]+)(?:\^(.+))?$/.exec(target);
   if (date) {
     const [, at, format = '', url] = date;
     return {
       kind: 'date',
       at: Number(at),
-      format: unescaped(format),
+      format: unescapeText(format),
       fallback: label ?? '',
-      ...(url !== undefined && isAddress(url) && { url }),
+      ...(url !== undefined && isLinkableUrl(url) && { url }),
     };
   }
   if (/^!(here|channel|everyone)$/.test(target)) return { kind: 'broadcast', range: target.slice(1) };
-  const url = unescaped(target);
-  return isAddress(url) ? { kind: 'link', url, text: label ?? url.replace(/^mailto:/, '') } : undefined;
+  const url = unescapeText(target);
+  return isLinkableUrl(url) ? { kind: 'link', url, text: label ?? url.replace(/^mailto:/, '') } : undefined;
 }
 
-/** Refuses URLs that run code. */
-export function isAddress(url: string): boolean {
+/** Whether a URL can be linked. URLs that run code can't. */
+export function isLinkableUrl(url: string): boolean {
   return /^(https?:\/\/|mailto:)/i.test(url);
 }
 
@@ -133,10 +133,10 @@ const STYLES = [
 ] as const;
 
 /*
- * A mark opens before a character and not after a letter, and closes the other way round. Apps put a word joiner beside
- * a mark so that Slack doesn't parse it.
+ * An opening mark can't follow a letter or digit or precede a space. A closing mark can't follow a space or precede a
+ * letter or digit. Apps escape a mark with a word joiner next to it.
  */
-const MARKED = new RegExp(
+const STYLED_TEXT = new RegExp(
   STYLES.map(
     ({ mark }) =>
       `(?<![\\p{L}\\p{N}${mark}])${mark}(?![\\s\\u2060${mark}])([^${mark}\\n]+?)(?<![\\s\\u2060])${mark}(?![\\p{L}\\p{N}${mark}])`,
@@ -144,31 +144,35 @@ const MARKED = new RegExp(
   'gu',
 );
 
-function styled(held: string, pieces: readonly Inline[]): Inline[] {
-  const found: Inline[] = [];
-  let from = 0;
-  for (const match of held.matchAll(MARKED)) {
-    found.push(...filledIn(held.slice(from, match.index), pieces));
-    const place = match.slice(1).findIndex((inner) => inner !== undefined);
-    const { kind } = STYLES[place] ?? STYLES[0];
-    found.push({ kind, children: styled(match[place + 1] ?? '', pieces) });
-    from = match.index + match[0].length;
+function parseStyles(textWithPlaceholders: string, pieces: readonly Inline[]): Inline[] {
+  const inlines: Inline[] = [];
+  let plainStart = 0;
+  for (const match of textWithPlaceholders.matchAll(STYLED_TEXT)) {
+    inlines.push(...replacePlaceholders(textWithPlaceholders.slice(plainStart, match.index), pieces));
+    const styleIndex = match.slice(1).findIndex((inner) => inner !== undefined);
+    const { kind } = STYLES[styleIndex] ?? STYLES[0];
+    inlines.push({ kind, children: parseStyles(match[styleIndex + 1] ?? '', pieces) });
+    plainStart = match.index + match[0].length;
   }
-  found.push(...filledIn(held.slice(from), pieces));
-  return found;
+  inlines.push(...replacePlaceholders(textWithPlaceholders.slice(plainStart), pieces));
+  return inlines;
 }
 
-function filledIn(held: string, pieces: readonly Inline[]): Inline[] {
-  return held
+function replacePlaceholders(textWithPlaceholders: string, pieces: readonly Inline[]): Inline[] {
+  return textWithPlaceholders
     .split(/([\ue000-\uf8ff])/)
     .filter((part) => part !== '')
-    .map((part) => (HOLDERS.test(part) ? pieces[part.charCodeAt(0) - HOLDER] : undefined) ?? textPiece(part));
+    .map(
+      (part) =>
+        (PLACEHOLDER_PATTERN.test(part) ? pieces[part.charCodeAt(0) - FIRST_PLACEHOLDER] : undefined) ??
+        createTextPiece(part),
+    );
 }
 
-function textPiece(text: string): Inline {
-  return { kind: 'text', text: unescaped(text) };
+function createTextPiece(text: string): Inline {
+  return { kind: 'text', text: unescapeText(text) };
 }
 
-function unescaped(text: string): string {
+function unescapeText(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 }

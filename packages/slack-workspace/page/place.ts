@@ -1,6 +1,6 @@
 /*
- * The place in the page, as in its URL. Messages have the URL of their link: `/archives/CHANNEL/pTS?thread_ts=TS`. The
- * person is in the fragment, so that each window can have another one.
+ * Converts between a place in the page and its URL. A message's URL is its permalink:
+ * `/archives/CHANNEL/pTS?thread_ts=TS`. The person is in the fragment, so that windows can show different ones.
  */
 
 export interface Place {
@@ -12,15 +12,15 @@ export interface Place {
   home?: boolean;
 }
 
-export interface Address {
+export interface UrlParts {
   pathname: string;
   search: string;
   hash: string;
 }
 
-export function readPlace({ pathname, search, hash }: Address): Place {
-  const [, first, channel, link] = pathname.split('/');
-  if (first !== 'archives' || channel === undefined || channel === '') return {};
+export function parsePlace({ pathname, search, hash }: UrlParts): Place {
+  const [, firstSegment, channel, link] = pathname.split('/');
+  if (firstSegment !== 'archives' || channel === undefined || channel === '') return {};
   const message = /^p(\d+)(\d{6})$/.exec(link ?? '');
   const thread = new URLSearchParams(search).get('thread_ts');
   const home = new URLSearchParams(hash.slice(1)).get('tab') === 'home';
@@ -32,14 +32,14 @@ export function readPlace({ pathname, search, hash }: Address): Place {
   };
 }
 
-/** The id of the person in the fragment, such as `U0BOB` of `#as=U0BOB`. */
-export function readPerson(hash: string): string | undefined {
+/** The person's id in the fragment: `U0BOB` in `#as=U0BOB`. */
+export function parsePersonId(hash: string): string | undefined {
   return new URLSearchParams(hash.slice(1)).get('as') ?? undefined;
 }
 
-export function addressOf(place: Place, person: string): string {
+export function buildPlaceUrl(place: Place, personId: string): string {
   const link = place.message === undefined ? '' : `/p${place.message.replace('.', '')}`;
   const path = place.channel === undefined ? '/' : `/archives/${place.channel}${link}`;
   const search = place.thread === undefined ? '' : `?thread_ts=${place.thread}`;
-  return `${path}${search}#as=${person}${place.home === true ? '&tab=home' : ''}`;
+  return `${path}${search}#as=${personId}${place.home === true ? '&tab=home' : ''}`;
 }

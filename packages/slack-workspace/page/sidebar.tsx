@@ -1,13 +1,13 @@
 import type { Channel } from '../src/protocol.ts';
 import { useChat } from './chat.ts';
-import { channelName, partnerIn, placeIn, unreadIn } from './conversation.ts';
+import { countUnread, getChannelName, getChannelPlace, getPartnerId } from './conversation.ts';
 import { LockIcon } from './icons.tsx';
 import { Face } from './message.tsx';
 
 /** Channels and direct messages. `chosen` is called after a choice, for narrow screens. */
 export function Sidebar({ chosen }: { chosen: () => void }) {
   const { snapshot, me } = useChat();
-  const isApp = (channel: Channel): boolean => partnerIn(channel, me.id) === snapshot.bot.user_id;
+  const isApp = (channel: Channel): boolean => getPartnerId(channel, me.id) === snapshot.bot.user_id;
   const channels = snapshot.channels.filter(({ is_im }) => !is_im);
   const direct = snapshot.channels.filter((channel) => channel.is_im && !isApp(channel));
   const apps = snapshot.channels.filter((channel) => channel.is_im && isApp(channel));
@@ -42,17 +42,17 @@ function ChannelGroup({ title, channels, chosen }: GroupProps) {
 }
 
 function ChannelLink({ channel, chosen }: { channel: Channel; chosen(): void }) {
-  const { snapshot, users, me, place, go, reads, target } = useChat();
-  const { count, mentions } = unreadIn(
+  const { snapshot, users, me, place, go, newestReadTs, target } = useChat();
+  const { count, mentions } = countUnread(
     channel,
     snapshot.messages[channel.id] ?? [],
     me.id,
-    reads[channel.id],
+    newestReadTs[channel.id],
   );
-  const partner = partnerIn(channel, me.id);
+  const partner = getPartnerId(channel, me.id);
   const current = place.channel === channel.id;
   const next = target?.kind === 'channel' && target.channel === channel.id;
-  const name = channelName(channel, me.id, users);
+  const name = getChannelName(channel, me.id, users);
   const unread = count > 0 && !current;
   return (
     <button
@@ -61,7 +61,7 @@ function ChannelLink({ channel, chosen }: { channel: Channel; chosen(): void }) 
       aria-current={current ? 'page' : undefined}
       data-unread={unread ? '' : undefined}
       onClick={() => {
-        go(placeIn(channel, me.id, snapshot.bot.user_id, count));
+        go(getChannelPlace(channel, me.id, snapshot.bot.user_id, count));
         chosen();
       }}
     >

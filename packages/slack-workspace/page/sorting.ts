@@ -1,28 +1,28 @@
 import { isObject, type Json, type JsonObject, objectsOf, textOf } from './json.ts';
 
-/** The words of a cell, without markup. */
-export function cellText(cell: JsonObject): string {
-  const own = textOf(cell, 'text');
-  if (own !== undefined) return own;
-  return objectsOf(cell, 'elements').map(cellText).join('');
+/** The cell's text without markup. */
+export function getCellText(cell: JsonObject): string {
+  const ownText = textOf(cell, 'text');
+  if (ownText !== undefined) return ownText;
+  return objectsOf(cell, 'elements').map(getCellText).join('');
 }
 
-export function rowsOf(block: JsonObject): JsonObject[][] {
+export function getRows(block: JsonObject): JsonObject[][] {
   const rows: Json | undefined = block['rows'];
   return Array.isArray(rows) ? rows.flatMap((row) => (Array.isArray(row) ? [row.filter(isObject)] : [])) : [];
 }
 
 export type Direction = 'ascending' | 'descending';
 
-const words = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
-/** Rows sorted by one column: as text, with numbers in it by value. */
-export function sortedRows(
+/** Rows sorted by the text of one column. Numbers in the text are compared by value. */
+export function sortRows(
   rows: readonly JsonObject[][],
   column: number,
   direction: Direction,
 ): JsonObject[][] {
   const sign = direction === 'ascending' ? 1 : -1;
-  const text = (row: readonly JsonObject[]): string => (row[column] ? cellText(row[column]) : '');
-  return [...rows].sort((a, b) => sign * words.compare(text(a), text(b)));
+  const getColumnText = (row: readonly JsonObject[]): string => (row[column] ? getCellText(row[column]) : '');
+  return [...rows].sort((a, b) => sign * collator.compare(getColumnText(a), getColumnText(b)));
 }

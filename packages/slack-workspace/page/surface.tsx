@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { Message, View } from '../src/protocol.ts';
-import { perform } from './api.ts';
+import { sendRequest } from './api.ts';
 import { type Chat, type Surface, SurfaceProvider, useChat } from './chat.ts';
-import { inputKey, type PlacedElement } from './forms.ts';
+import { getInputKey, type PlacedElement } from './forms.ts';
 import { textOf } from './json.ts';
 
 /** Clicks a button, and shows an error if the app didn't accept it. */
@@ -16,7 +16,7 @@ export async function act(
   // A button's value distinguishes buttons with the same action id.
   const value = chosen ?? textOf(element, 'value');
   try {
-    const { acked } = await perform('act', {
+    const { acked } = await sendRequest('act', {
       user: chat.me.id,
       target,
       action_id: actionId,
@@ -32,19 +32,19 @@ export async function act(
 /** A message, or the Home tab: a surface with buttons and no inputs. */
 function useActingSurface(id: string, target: { view: string } | { channel: string; ts: string }): Surface {
   const chat = useChat();
-  const [pending, setPending] = useState<string>();
+  const [pendingKey, setPending] = useState<string>();
   return {
     id,
     ...('ts' in target && { ts: target.ts }),
-    value: () => null,
-    change: () => undefined,
-    enter: () => undefined,
-    press: (placed, chosen) => {
-      setPending(inputKey(placed));
+    getValue: () => null,
+    setValue: () => undefined,
+    handleEnter: () => undefined,
+    sendAction: (placed, chosen) => {
+      setPending(getInputKey(placed));
       void act(chat, target, placed, chosen).then(() => setPending(undefined));
     },
     errors: {},
-    pending,
+    pendingKey,
   };
 }
 

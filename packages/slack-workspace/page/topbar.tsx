@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useChat } from './chat.ts';
 import { WindowIcon } from './icons.tsx';
 import { Face } from './message.tsx';
-import { addressOf } from './place.ts';
+import { buildPlaceUrl } from './place.ts';
 
 interface TopbarProps {
   become(userId: string): void;
@@ -31,7 +31,7 @@ export function Topbar({ become, children }: TopbarProps) {
         </label>
         <a
           class="icon-button"
-          href={addressOf({}, people.find(({ id }) => id !== me.id)?.id ?? me.id)}
+          href={buildPlaceUrl({}, people.find(({ id }) => id !== me.id)?.id ?? me.id)}
           target="_blank"
           rel="noreferrer"
           aria-label="Open a second window as another person"

@@ -7,24 +7,24 @@ import {
   buildActionEntry,
   buildElementState,
   findInputErrors,
+  findPlacedElements,
   type PlacedElement,
-  placedElements,
 } from './forms.ts';
-import { mentionsIn } from './mentions.ts';
+import { findMentions } from './mentions.ts';
 import { notifyPerson } from './messages.ts';
 import {
-  commandPayload,
-  eventPayload,
-  globalShortcutPayload,
-  homeOpenedEvent,
-  messageActionsPayload,
-  messageShortcutPayload,
-  submissionPayload,
-  viewActionsPayload,
+  buildCommandPayload,
+  buildEventPayload,
+  buildGlobalShortcutPayload,
+  buildHomeOpenedEvent,
+  buildMessageActionsPayload,
+  buildMessageShortcutPayload,
+  buildSubmissionPayload,
+  buildViewActionsPayload,
 } from './payloads.ts';
-import { isObject, objectsOf, textOf } from './problems.ts';
+import { getObjects, getString, isObject } from './problems.ts';
 import type {
-  ActResult,
+  ActionResult,
   Channel,
   InputValue,
   Json,
@@ -34,10 +34,10 @@ import type {
   User,
   View,
 } from './protocol.ts';
-import { respond } from './response-urls.ts';
-import { readSubmissionAnswer } from './submission.ts';
+import { handleResponse } from './response-urls.ts';
+import { parseSubmissionResponse } from './submission.ts';
 
-export interface CommandResult extends ActResult {
+export interface CommandResult extends ActionResult {
   /** The app's response in the acknowledgement. */
   response?: Json;
 }
@@ -67,16 +67,16 @@ export class Actor {
     if (!command.startsWith('/')) throw new Error(`a command must start with a slash: ${command}`);
     const commandText = text.trim().slice(command.length);
     const triggerId = core.triggers.issue({ userId: this.user.id });
-    const payload = commandPayload(core, this.user, channel, command, commandText, triggerId);
+    const payload = buildCommandPayload(core, this.user, channel, command, commandText, triggerId);
     const answer = await core.deliverer.deliver('slash_commands', payload);
     if (!answer.acked) {
       const message = `${command} failed with the error "${answer.error ?? 'dispatch_failed'}"`;
       notifyPerson(core, channel.id, this.user.id, message);
     } else if (answer.body !== undefined && answer.body !== '') {
-      const place = { channel: channel.id, userId: this.user.id };
+      const destination = { channel: channel.id, userId: this.user.id };
       const content = isObject(answer.body) ? answer.body : { text: String(answer.body) };
       try {
-        respond(core, place, content);
+        handleResponse(core, destination, content);
       } catch (error) {
         if (!(error instanceof SlackError)) throw error;
         notifyPerson(core, channel.id, this.user.id, `${command} failed with the error "${error.code}"`);
@@ -96,75 +96,74 @@ export class Actor {
       text,
       blocks: [],
       ...(threadTs !== undefined && { thread_ts: threadTs }),
-      notifies: mentionsIn(text, []),
+      notifies: findMentions(text, []),
     };
-    this.#core.state.post(message);
+    this.#core.state.addMessage(message);
     return message;
   }
 
   /**
-   * Clicks a button in a message or view, or chooses it in an overflow menu whose options are called
-   * `<button>:<value>`.
-   * @throws Error if this person sees no such button; lists the visible ones
+   * Clicks a button in a message or view, or chooses the option `<actionId>:<value>` of an overflow menu.
+   * @throws Error that lists the visible elements if this person can't see that button
    */
   click(
     target: Message | View | string,
     actionId: string,
     selector: ElementSelector = {},
-  ): Promise<ActResult> {
+  ): Promise<ActionResult> {
     if (typeof target !== 'string' && 'ts' in target) return this.#clickInMessage(target, actionId, selector);
     return this.#clickInView(typeof target === 'string' ? target : target.id, actionId, selector);
   }
 
   /**
    * Fills in one input of an open dialog.
-   * @returns the app's acknowledgement if the input dispatches, or undefined
+   * @returns the app's acknowledgement, or undefined unless the input has `dispatch_action`
    */
   async changeInput(
     target: View | string,
     actionId: string,
     value: InputValue,
     blockId?: string,
-  ): Promise<ActResult | undefined> {
+  ): Promise<ActionResult | undefined> {
     const view = this.#view(target);
     const selector = blockId === undefined ? {} : { blockId };
-    const placed = findElement(view.blocks, actionId, selector, `view ${view.id}`);
-    const state = buildElementState(placed, value, this.#fileOf);
-    const changed = setValue(view, placed, state);
-    this.#core.state.show(this.user.id, changed);
-    if (placed.block['dispatch_action'] !== true) return undefined;
-    return this.#dispatchView(changed, placed, state);
+    const placedElement = findElement(view.blocks, actionId, selector, `view ${view.id}`);
+    const state = buildElementState(placedElement, value, this.#fileOf);
+    const changedView = setValue(view, placedElement, state);
+    this.#core.state.showView(this.user.id, changedView);
+    if (placedElement.block['dispatch_action'] !== true) return undefined;
+    return this.#dispatchView(changedView, placedElement, state);
   }
 
   /**
    * Submits a dialog.
-   * @param values by block id or action id; an input without a value keeps its value in the form
+   * @param values by block id or action id; other inputs keep their values
    */
   async submit(target: View | string, values: Record<string, InputValue> = {}): Promise<SubmitResult> {
     const core = this.#core;
     let view = this.#view(target);
     for (const [name, value] of Object.entries(values)) {
-      const placed = placedElements(view.blocks).find(
+      const placedElement = findPlacedElements(view.blocks).find(
         ({ blockId, actionId }) => blockId === name || actionId === name,
       );
-      if (!placed)
+      if (!placedElement)
         throw new Error(
           `view ${view.callback_id || view.id} has no input ${name}; ${listElements(view.blocks)}`,
         );
-      view = setValue(view, placed, buildElementState(placed, value, this.#fileOf));
+      view = setValue(view, placedElement, buildElementState(placedElement, value, this.#fileOf));
     }
-    core.state.show(this.user.id, view);
+    core.state.showView(this.user.id, view);
     const errors = findInputErrors(view.blocks, view.state.values);
     if (Object.keys(errors).length > 0) return { outcome: 'errors', errors, sent: false };
     const triggerId = core.triggers.issue({ userId: this.user.id, viewId: view.id });
-    const payload = submissionPayload(this.user, view, triggerId);
+    const payload = buildSubmissionPayload(this.user, view, triggerId);
     const answer = await core.deliverer.deliver('interactive', payload);
     return this.#afterSubmission(view, answer);
   }
 
   /**
    * Uploads a file for a file input.
-   * @returns its id
+   * @returns the file's id
    */
   upload(name: string, content: Uint8Array | string): string {
     return storePrivateFile(this.#core, name, Buffer.from(content));
@@ -176,89 +175,93 @@ export class Actor {
     this.#core.state.closeView(this.user.id, this.#view(target).id, false);
   }
 
-  async shortcut(callbackId: string, message: Message): Promise<ActResult> {
+  async shortcut(callbackId: string, message: Message): Promise<ActionResult> {
     const core = this.#core;
     const channel = this.#channel(message.channel);
     const triggerId = core.triggers.issue({ userId: this.user.id });
-    const payload = messageShortcutPayload(core, this.user, channel, message, callbackId, triggerId);
+    const payload = buildMessageShortcutPayload(core, this.user, channel, message, callbackId, triggerId);
     return toActResult(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
-  async globalShortcut(callbackId: string): Promise<ActResult> {
+  async globalShortcut(callbackId: string): Promise<ActionResult> {
     const core = this.#core;
     const triggerId = core.triggers.issue({ userId: this.user.id });
-    const payload = globalShortcutPayload(core, this.user, callbackId, triggerId);
+    const payload = buildGlobalShortcutPayload(core, this.user, callbackId, triggerId);
     return toActResult(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
-  /** Opens the app's Home tab. If the event is retried, that happens in the background. */
-  async openHome(): Promise<ActResult> {
-    const event = eventPayload(this.#core, homeOpenedEvent(this.#core, this.user));
+  /** Opens the app's Home tab. Retries of the event run in the background. */
+  async openHome(): Promise<ActionResult> {
+    const event = buildEventPayload(this.#core, buildHomeOpenedEvent(this.#core, this.user));
     return toActResult(await this.#core.deliverer.deliverEvent(event), '');
   }
 
   /** The topmost view is last. */
   openedViews(): View[] {
-    return [...this.#core.state.modalsOf(this.user.id)];
+    return [...this.#core.state.getModals(this.user.id)];
   }
 
   homeView(): View | undefined {
-    return this.#core.state.homes.get(this.user.id);
+    return this.#core.state.homeViews.get(this.user.id);
   }
 
   /** Messages that only this person sees, oldest first. */
   ephemerals(channelId?: string): Message[] {
-    return this.#core.state.ephemerals.filter(
+    return this.#core.state.ephemeralMessages.filter(
       (message) =>
         message.ephemeral_to === this.user.id && (channelId === undefined || message.channel === channelId),
     );
   }
 
-  async #clickInMessage(target: Message, actionId: string, selector: ElementSelector): Promise<ActResult> {
+  async #clickInMessage(target: Message, actionId: string, selector: ElementSelector): Promise<ActionResult> {
     const core = this.#core;
     const channel = this.#channel(target.channel);
     const message =
       target.ephemeral_to === undefined
-        ? core.state.find(target.channel, target.ts)
-        : this.ephemerals(target.channel).find((own) => own.ts === target.ts);
+        ? core.state.findMessage(target.channel, target.ts)
+        : this.ephemerals(target.channel).find((candidate) => candidate.ts === target.ts);
     if (!message)
       throw new Error(`${this.user.real_name} does not see the message ${target.ts} in ${channel.name}`);
-    const { placed, chosen } = findClickedElement(
+    const { placedElement, chosenState } = findClickedElement(
       message.blocks,
       actionId,
       selector,
       `message "${message.text.slice(0, 60)}"`,
     );
     const triggerId = core.triggers.issue({ userId: this.user.id });
-    const action = buildActionEntry(placed, chosen, core.state.nextTs());
-    const payload = messageActionsPayload(core, this.user, channel, message, action, triggerId);
+    const action = buildActionEntry(placedElement, chosenState, core.state.nextTs());
+    const payload = buildMessageActionsPayload(core, this.user, channel, message, action, triggerId);
     return toActResult(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
-  async #clickInView(viewId: string, actionId: string, selector: ElementSelector): Promise<ActResult> {
+  async #clickInView(viewId: string, actionId: string, selector: ElementSelector): Promise<ActionResult> {
     const view = this.#view(viewId);
-    const { placed, chosen } = findClickedElement(
+    const { placedElement, chosenState } = findClickedElement(
       view.blocks,
       actionId,
       selector,
       `view ${view.callback_id || view.id}`,
     );
-    return this.#dispatchView(view, placed, chosen);
+    return this.#dispatchView(view, placedElement, chosenState);
   }
 
-  async #dispatchView(view: View, placed: PlacedElement, entry: JsonObject | undefined): Promise<ActResult> {
+  async #dispatchView(
+    view: View,
+    placedElement: PlacedElement,
+    elementState: JsonObject | undefined,
+  ): Promise<ActionResult> {
     const core = this.#core;
     const triggerId = core.triggers.issue({ userId: this.user.id, viewId: view.id });
-    const action = buildActionEntry(placed, entry, core.state.nextTs());
-    const payload = viewActionsPayload(this.user, view, action, triggerId);
+    const action = buildActionEntry(placedElement, elementState, core.state.nextTs());
+    const payload = buildViewActionsPayload(this.user, view, action, triggerId);
     return toActResult(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
   #afterSubmission(view: View, answer: DeliveryAnswer): SubmitResult {
     const { state } = this.#core;
     if (!answer.acked) return { outcome: 'failed', error: answer.error ?? 'dispatch_failed' };
-    const action = readSubmissionAnswer(view, answer.body);
-    const currentView = state.modalsOf(this.user.id).find((candidate) => candidate.id === view.id) ?? view;
+    const action = parseSubmissionResponse(view, answer.body);
+    const currentView = state.getModals(this.user.id).find((candidate) => candidate.id === view.id) ?? view;
     try {
       switch (action.kind) {
         case 'errors':
@@ -297,63 +300,64 @@ export class Actor {
   }
 }
 
-function toActResult(answer: DeliveryAnswer, triggerId: string): ActResult {
+function toActResult(answer: DeliveryAnswer, triggerId: string): ActionResult {
   const { acked, ackMs, status, error } = answer;
   return { acked, ackMs, status, triggerId, ...(error !== undefined && { error }) };
 }
 
 function listElements(blocks: JsonObject[]): string {
-  const ids = placedElements(blocks).map(({ actionId, element }) => {
-    const value = textOf(element, 'value') ?? optionValues(element).join('|');
+  const ids = findPlacedElements(blocks).map(({ actionId, element }) => {
+    const value = getString(element, 'value') ?? optionValues(element).join('|');
     return value === '' ? actionId : `${actionId}=${value}`;
   });
-  return ids.length > 0 ? `it has ${ids.join(', ')}` : 'it has no elements to act on';
+  return ids.length > 0 ? `it has ${ids.join(', ')}` : 'it has no interactive elements';
 }
 
 function findElement(
   blocks: JsonObject[],
   actionId: string,
   selector: ElementSelector,
-  where: string,
+  surfaceLabel: string,
 ): PlacedElement {
-  const candidatesById = placedElements(blocks).filter(
-    (placed) =>
-      placed.actionId === actionId && (selector.blockId === undefined || placed.blockId === selector.blockId),
+  const [placedElement, ...others] = findPlacedElements(blocks).filter(
+    (candidate) =>
+      candidate.actionId === actionId &&
+      (selector.blockId === undefined || candidate.blockId === selector.blockId) &&
+      (selector.value === undefined || offersValue(candidate.element, selector.value)),
   );
-  const withValue = candidatesById.filter(
-    ({ element }) => selector.value !== undefined && offersValue(element, selector.value),
-  );
-  const candidates = selector.value === undefined ? candidatesById : withValue;
-  const [placed, ...others] = candidates;
   const description = selector.value === undefined ? actionId : `${actionId}=${selector.value}`;
-  if (!placed) throw new Error(`${where} has no element ${description}; ${listElements(blocks)}`);
+  if (!placedElement)
+    throw new Error(`${surfaceLabel} has no element ${description}; ${listElements(blocks)}`);
   if (others.length > 0)
-    throw new Error(`${where} has several elements ${description}: name the value or block`);
-  return placed;
+    throw new Error(`${surfaceLabel} has several elements ${description}: specify the value or block`);
+  return placedElement;
 }
 
 function findClickedElement(
   blocks: JsonObject[],
   actionId: string,
   selector: ElementSelector,
-  where: string,
-): { placed: PlacedElement; chosen: JsonObject | undefined } {
+  surfaceLabel: string,
+): { placedElement: PlacedElement; chosenState: JsonObject | undefined } {
   const option = findOverflowOption(blocks, actionId, selector);
-  if (option) return { placed: option.placed, chosen: buildElementState(option.placed, option.value) };
-  const placed = findElement(blocks, actionId, selector, where);
+  if (option)
+    return { placedElement: option.placed, chosenState: buildElementState(option.placed, option.value) };
+  const placedElement = findElement(blocks, actionId, selector, surfaceLabel);
   return {
-    placed,
-    chosen: isMenu(placed.element) ? buildElementState(placed, selector.value ?? null) : undefined,
+    placedElement,
+    chosenState: isMenu(placedElement.element)
+      ? buildElementState(placedElement, selector.value ?? null)
+      : undefined,
   };
 }
 
-/** Finds a button in an overflow menu. Undefined if the button itself exists, or if several options match. */
+/** Undefined if the blocks have an element with the action id, or several matching options. */
 function findOverflowOption(
   blocks: JsonObject[],
   actionId: string,
   { value, blockId }: ElementSelector,
 ): { placed: PlacedElement; value: string } | undefined {
-  const elements = placedElements(blocks);
+  const elements = findPlacedElements(blocks);
   if (elements.some((placed) => placed.actionId === actionId)) return undefined;
   const options = elements
     .filter((placed) => placed.element['type'] === 'overflow')
@@ -370,7 +374,7 @@ function isMenu(element: JsonObject): boolean {
 }
 
 function optionValues(element: JsonObject): string[] {
-  return objectsOf(element, 'options').flatMap((option) => textOf(option, 'value') ?? []);
+  return getObjects(element, 'options').flatMap((option) => getString(option, 'value') ?? []);
 }
 
 function offersValue(element: JsonObject, value: string): boolean {

@@ -1,32 +1,32 @@
 import { checkElement } from './elements.ts';
 import { LIMITS } from './limits.ts';
-import { Checker, isObject, objectsOf, type Problem, textOf } from './problems.ts';
+import { Checker, getObjects, getString, isObject, type Problem } from './problems.ts';
 import type { Json, JsonObject } from './protocol.ts';
 
 export type Surface = 'message' | 'modal' | 'home';
 
-interface Kind {
+interface BlockKind {
   surfaces: readonly Surface[];
   fields: readonly string[];
-  check(check: Checker, block: JsonObject, pointer: string): void;
+  checkFields(check: Checker, block: JsonObject, pointer: string): void;
 }
 
 const ALL_SURFACES: readonly Surface[] = ['message', 'modal', 'home'];
 
-/** Layout blocks that this workspace supports, with their surfaces (docs.slack.dev, reference of blocks). */
-const KINDS: Readonly<Record<string, Kind>> = {
-  divider: { surfaces: ALL_SURFACES, fields: [], check: () => {} },
+/** Layout blocks that this workspace supports, by type (docs.slack.dev, blocks reference). */
+const BLOCK_KINDS: Readonly<Record<string, BlockKind>> = {
+  divider: { surfaces: ALL_SURFACES, fields: [], checkFields: () => {} },
   header: {
     surfaces: ALL_SURFACES,
     fields: ['text'],
-    check: (check, block, pointer) =>
+    checkFields: (check, block, pointer) =>
       check.text(block, 'text', pointer, { max: LIMITS.header.text, plain: true, required: true }),
   },
-  section: { surfaces: ALL_SURFACES, fields: ['text', 'fields', 'accessory'], check: checkSection },
+  section: { surfaces: ALL_SURFACES, fields: ['text', 'fields', 'accessory'], checkFields: checkSection },
   context: {
     surfaces: ALL_SURFACES,
     fields: ['elements'],
-    check: (check, block, pointer) => {
+    checkFields: (check, block, pointer) => {
       const { elements: max, text } = LIMITS.context;
       const elements = check.objects(block, 'elements', pointer, { min: 1, max, required: true });
       for (const { item, pointer: itemPointer } of elements)
@@ -36,7 +36,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   actions: {
     surfaces: ALL_SURFACES,
     fields: ['elements'],
-    check: (check, block, pointer) => {
+    checkFields: (check, block, pointer) => {
       const elements = check.objects(block, 'elements', pointer, {
         min: 1,
         max: LIMITS.actions.elements,
@@ -49,7 +49,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   input: {
     surfaces: ['modal'],
     fields: ['label', 'element', 'hint', 'optional', 'dispatch_action'],
-    check: (check, block, pointer) => {
+    checkFields: (check, block, pointer) => {
       check.text(block, 'label', pointer, { max: LIMITS.input.label, plain: true, required: true });
       check.text(block, 'hint', pointer, { max: LIMITS.input.hint, plain: true });
       check.boolean(block, 'optional', pointer);
@@ -58,17 +58,17 @@ const KINDS: Readonly<Record<string, Kind>> = {
       if (element) checkElement(check, element, `${pointer}/element`, 'input');
     },
   },
-  rich_text: { surfaces: ALL_SURFACES, fields: ['elements'], check: checkRichText },
+  rich_text: { surfaces: ALL_SURFACES, fields: ['elements'], checkFields: checkRichText },
   data_table: {
     surfaces: ALL_SURFACES,
     fields: ['rows', 'caption', 'page_size', 'row_header_column_index'],
-    check: checkDataTable,
+    checkFields: checkDataTable,
   },
-  data_visualization: { surfaces: ['message'], fields: ['title', 'chart'], check: checkChart },
+  data_visualization: { surfaces: ['message'], fields: ['title', 'chart'], checkFields: checkChart },
 };
 
 /** Blocks that Slack accepts only on certain surfaces (docs.slack.dev, `blocks.json`). */
-const SURFACES_BY_TYPE: Readonly<Record<string, readonly Surface[]>> = {
+const SLACK_SURFACES_BY_TYPE: Readonly<Record<string, readonly Surface[]>> = {
   alert: ['modal'],
   carousel: ['message', 'home'],
   container: ['message'],
@@ -82,32 +82,33 @@ const SURFACES_BY_TYPE: Readonly<Record<string, readonly Surface[]>> = {
 };
 
 /**
- * Checks the blocks of a message or view: whether this workspace supports them, and Slack's limits.
- * @param pointer where the list is, for example `/blocks` or `/view/blocks`
+ * Checks that this workspace supports the blocks of a message or view, and that they are within Slack's limits.
+ * @param pointer the position of the list, for example `/blocks` or `/view/blocks`
  */
 export function checkBlocks(blocks: Json, surface: Surface, pointer: string): Problem[] {
   const check = new Checker();
-  const holder = { blocks };
   const max = surface === 'message' ? LIMITS.message.blocks : LIMITS.view.blocks;
-  const base = pointer.replace(/\/blocks$/, '');
-  const items = check.objects(holder, 'blocks', base, { max });
+  const parentPointer = pointer.replace(/\/blocks$/, '');
+  const items = check.objects({ blocks }, 'blocks', parentPointer, { max });
   const blockIds = new Set<string>();
   for (const { item, pointer: itemPointer } of items) {
     checkBlock(check, item, itemPointer, surface);
-    const id = textOf(item, 'block_id');
+    const id = getString(item, 'block_id');
     if (id !== undefined && blockIds.has(id)) check.add(`\`block_id\` must be unique: ${id}`, itemPointer);
     if (id !== undefined) blockIds.add(id);
   }
-  const list = items.map(({ item }) => item);
-  checkSharedLimits(check, list, pointer);
+  const validBlocks = items.map(({ item }) => item);
+  checkTotalLimits(check, validBlocks, pointer);
   return check.problems;
 }
 
 function checkBlock(check: Checker, block: JsonObject, pointer: string, surface: Surface): void {
-  const type = textOf(block, 'type') ?? '';
-  const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
-  const documentedSurfaces = Object.hasOwn(SURFACES_BY_TYPE, type) ? SURFACES_BY_TYPE[type] : undefined;
-  if (documentedSurfaces && !documentedSurfaces.includes(surface)) {
+  const type = getString(block, 'type') ?? '';
+  const kind = Object.hasOwn(BLOCK_KINDS, type) ? BLOCK_KINDS[type] : undefined;
+  const slackSurfaces = Object.hasOwn(SLACK_SURFACES_BY_TYPE, type)
+    ? SLACK_SURFACES_BY_TYPE[type]
+    : undefined;
+  if (slackSurfaces && !slackSurfaces.includes(surface)) {
     check.add(`unsupported type: ${type}`, `${pointer}/type`);
     return;
   }
@@ -116,40 +117,40 @@ function checkBlock(check: Checker, block: JsonObject, pointer: string, surface:
     return;
   }
   check.string(block, 'block_id', pointer, { min: 1, max: LIMITS.block.blockId });
-  check.onlyFields(block, ['type', 'block_id', ...kind.fields], pointer);
-  kind.check(check, block, pointer);
+  check.rejectUnknownFields(block, ['type', 'block_id', ...kind.fields], pointer);
+  kind.checkFields(check, block, pointer);
   const actionIds = new Set<string>();
   for (const element of elementsOf(block)) {
-    const id = textOf(element, 'action_id');
+    const id = getString(element, 'action_id');
     if (id !== undefined && actionIds.has(id))
       check.add(`\`action_id\` must be unique in its block: ${id}`, pointer);
     if (id !== undefined) actionIds.add(id);
   }
 }
 
-function checkSharedLimits(check: Checker, blocks: JsonObject[], pointer: string): void {
-  const ofType = (type: string): JsonObject[] => blocks.filter((block) => block['type'] === type);
-  if (ofType('data_visualization').length > LIMITS.message.charts) {
+function checkTotalLimits(check: Checker, blocks: JsonObject[], pointer: string): void {
+  const blocksOfType = (type: string): JsonObject[] => blocks.filter((block) => block['type'] === type);
+  if (blocksOfType('data_visualization').length > LIMITS.message.charts) {
     check.add(`no more than ${LIMITS.message.charts} data_visualization blocks allowed`, pointer);
   }
-  const cells = ofType('data_table').reduce((sum, block) => sum + countCellText(block), 0);
-  if (cells > LIMITS.dataTable.text) {
-    check.add(`must be less than ${LIMITS.dataTable.text + 1} characters in all cells`, pointer);
+  const cellTextLength = blocksOfType('data_table').reduce((sum, block) => sum + getCellTextLength(block), 0);
+  if (cellTextLength > LIMITS.dataTable.totalText) {
+    check.add(`must be less than ${LIMITS.dataTable.totalText + 1} characters in all cells`, pointer);
   }
 }
 
 export function elementsOf(block: JsonObject): JsonObject[] {
-  if (block['type'] === 'actions') return objectsOf(block, 'elements');
-  const single = block[block['type'] === 'section' ? 'accessory' : 'element'];
-  return isObject(single) ? [single] : [];
+  if (block['type'] === 'actions') return getObjects(block, 'elements');
+  const singleElement = block[block['type'] === 'section' ? 'accessory' : 'element'];
+  return isObject(singleElement) ? [singleElement] : [];
 }
 
-/** The length of all text in a block, for the limit on a whole message. Tables have their own limit. */
-export function textLength(value: Json): number {
-  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + textLength(item), 0);
+/** The total length of texts, for the limit on a message. Data tables aren't counted: they have their own limit. */
+export function getTextLength(value: Json): number {
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + getTextLength(item), 0);
   if (!isObject(value) || value['type'] === 'data_table') return 0;
   const ownLength = typeof value['text'] === 'string' ? value['text'].length : 0;
-  return Object.values(value).reduce<number>((sum, item) => sum + textLength(item), ownLength);
+  return Object.values(value).reduce<number>((sum, item) => sum + getTextLength(item), ownLength);
 }
 
 function checkSection(check: Checker, block: JsonObject, pointer: string): void {
@@ -167,12 +168,11 @@ function checkSection(check: Checker, block: JsonObject, pointer: string): void 
   if (accessory) checkElement(check, accessory, `${pointer}/accessory`, 'section');
 }
 
-const RICH_TEXT_ELEMENTS: Readonly<Record<string, readonly string[]>> = {
+const ALLOWED_PIECES_BY_ELEMENT: Readonly<Record<string, readonly string[]>> = {
   rich_text_section: ['text', 'user', 'date'],
   rich_text_preformatted: ['text'],
 };
-/** Required fields. */
-const RICH_TEXT_PIECES: Readonly<Record<string, Readonly<Record<string, 'string' | 'number'>>>> = {
+const REQUIRED_FIELDS_BY_PIECE: Readonly<Record<string, Readonly<Record<string, 'string' | 'number'>>>> = {
   text: { text: 'string' },
   user: { user_id: 'string' },
   date: { timestamp: 'number', format: 'string', fallback: 'string' },
@@ -183,16 +183,18 @@ function checkRichText(check: Checker, block: JsonObject, pointer: string): void
     max: 100,
     required: true,
   })) {
-    const type = textOf(item, 'type') ?? '';
-    const pieces = Object.hasOwn(RICH_TEXT_ELEMENTS, type) ? RICH_TEXT_ELEMENTS[type] : undefined;
-    if (!pieces) {
+    const type = getString(item, 'type') ?? '';
+    const allowedTypes = Object.hasOwn(ALLOWED_PIECES_BY_ELEMENT, type)
+      ? ALLOWED_PIECES_BY_ELEMENT[type]
+      : undefined;
+    if (!allowedTypes) {
       check.addUnsupported(`\`${type}\` in rich text`, `${itemPointer}/type`);
       continue;
     }
-    check.onlyFields(item, ['type', 'elements'], itemPointer);
+    check.rejectUnknownFields(item, ['type', 'elements'], itemPointer);
     const elements = check.objects(item, 'elements', itemPointer, { max: 1_000, required: true });
     for (const { item: piece, pointer: piecePointer } of elements)
-      checkPiece(check, piece, piecePointer, pieces);
+      checkPiece(check, piece, piecePointer, allowedTypes);
   }
 }
 
@@ -202,15 +204,15 @@ function checkPiece(
   pointer: string,
   allowedTypes: readonly string[],
 ): void {
-  const type = textOf(piece, 'type') ?? '';
-  const fields = Object.hasOwn(RICH_TEXT_PIECES, type) ? RICH_TEXT_PIECES[type] : undefined;
+  const type = getString(piece, 'type') ?? '';
+  const fields = Object.hasOwn(REQUIRED_FIELDS_BY_PIECE, type) ? REQUIRED_FIELDS_BY_PIECE[type] : undefined;
   if (!fields || !allowedTypes.includes(type)) {
     check.addUnsupported(`\`${type}\` in this part of rich text`, `${pointer}/type`);
     return;
   }
-  check.onlyFields(piece, ['type', ...Object.keys(fields)], pointer);
-  for (const [field, kind] of Object.entries(fields)) {
-    if (kind === 'string') check.string(piece, field, pointer, { required: true, min: 1 });
+  check.rejectUnknownFields(piece, ['type', ...Object.keys(fields)], pointer);
+  for (const [field, fieldType] of Object.entries(fields)) {
+    if (fieldType === 'string') check.string(piece, field, pointer, { required: true, min: 1 });
     else if (typeof piece[field] !== 'number') check.add(`missing required field: ${field}`, pointer);
   }
 }
@@ -224,9 +226,9 @@ function checkCells(check: Checker, rows: Json[], pointer: string): void {
       `${pointer}/rows`,
       size,
     )) {
-      const type = textOf(item, 'type') ?? '';
+      const type = getString(item, 'type') ?? '';
       if (type === 'raw_text') {
-        check.onlyFields(item, ['type', 'text'], cellPointer);
+        check.rejectUnknownFields(item, ['type', 'text'], cellPointer);
         check.string(item, 'text', cellPointer, { required: true, min: 1 });
       } else if (type === 'rich_text') checkRichText(check, item, cellPointer);
       else check.addUnsupported(`a cell of the type \`${type}\``, `${cellPointer}/type`);
@@ -251,8 +253,8 @@ function checkDataTable(check: Checker, block: JsonObject, pointer: string): voi
   }
 }
 
-function countCellText(block: JsonObject): number {
-  return block['rows'] === undefined ? 0 : textLength(block['rows']);
+function getCellTextLength(block: JsonObject): number {
+  return block['rows'] === undefined ? 0 : getTextLength(block['rows']);
 }
 
 function checkChart(check: Checker, block: JsonObject, pointer: string): void {
@@ -261,7 +263,7 @@ function checkChart(check: Checker, block: JsonObject, pointer: string): void {
   const chart = check.child(block, 'chart', pointer, true);
   if (!chart) return;
   const chartPointer = `${pointer}/chart`;
-  const type = textOf(chart, 'type') ?? '';
+  const type = getString(chart, 'type') ?? '';
   if (type !== 'bar') {
     check.addUnsupported(`a chart of the type \`${type}\``, `${chartPointer}/type`);
     return;
@@ -279,7 +281,7 @@ function checkChart(check: Checker, block: JsonObject, pointer: string): void {
     max: limits.series,
     required: true,
   });
-  if (allSeries.length > 1) check.addUnsupported('a chart of several series', `${chartPointer}/series`);
+  if (allSeries.length > 1) check.addUnsupported('a chart with several series', `${chartPointer}/series`);
   for (const { item, pointer: seriesPointer } of allSeries) {
     check.string(item, 'name', seriesPointer, { required: true, min: 1, max: limits.name });
     const points = check.objects(item, 'data', seriesPointer, { min: 1, max: limits.points, required: true });

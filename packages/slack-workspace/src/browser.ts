@@ -8,23 +8,23 @@ import { HttpError, readBody, sendJson } from './http.ts';
 import { type Message, type RequestName, requestSchemas, type Snapshot } from './protocol.ts';
 import { APP, TEAM } from './seed.ts';
 
-interface ExtraRequest {
+interface ExtraRouteRequest {
   query: URLSearchParams;
-  /** The parsed JSON body, which the route must check. Undefined for GET. */
+  /** The parsed JSON body, not validated. Undefined for GET. */
   body: unknown;
 }
 
-/** The host's routes by method and path, for example `GET /local/requests`. Their results are sent as JSON. */
-export type ExtraRoutes = Readonly<Record<string, (request: ExtraRequest) => unknown>>;
+/** Additional routes by method and path, for example `GET /local/requests`. Their results are sent as JSON. */
+export type ExtraRoutes = Readonly<Record<string, (request: ExtraRouteRequest) => unknown>>;
 
-interface BrowserOptions {
+interface PageHandlerOptions {
   core: Core;
   findActor: (userId: string) => Actor;
   pageDir: string;
   extraRoutes: ExtraRoutes;
 }
 
-export interface Browser {
+export interface PageHandler {
   handle(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void>;
   /** Ends the event streams. */
   close(): void;
@@ -51,12 +51,12 @@ const PAGE_HEADERS = {
   'cache-control': 'no-cache',
 };
 
-const LOCAL_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
+const LOCAL_HOSTNAMES = ['127.0.0.1', 'localhost', '[::1]'];
 const HIDDEN_TOPICS = ['call', 'delivery', 'socket'];
 const KEEP_ALIVE_MS = 20_000;
 
 /** Serves the page and its API: state, events and people's actions. */
-export function createBrowser(options: BrowserOptions): Browser {
+export function createPageHandler(options: PageHandlerOptions): PageHandler {
   const { core } = options;
   const streams = new Set<ServerResponse>();
   const unsubscribe = core.state.onChange((change) => {
@@ -78,12 +78,12 @@ export function createBrowser(options: BrowserOptions): Browser {
     } else if (method === 'GET' && url.pathname === '/local/events') {
       openStream(response, streams);
     } else if (method === 'GET' && url.pathname === '/local/state') {
-      const user = url.searchParams.get('user') || findFirstPerson(core);
+      const user = url.searchParams.get('user') || findFirstPersonId(core);
       sendJson(response, 200, createSnapshot(core, options.findActor(user)));
     } else if (method === 'POST' && url.pathname.startsWith('/local/')) {
       const name = url.pathname.slice('/local/'.length);
       if (!isRequestName(name)) throw new HttpError(404, `there is no request ${name}`);
-      sendJson(response, 200, (await perform(options, name, await readJson(request))) ?? {});
+      sendJson(response, 200, (await callRequestHandler(options, name, await readJson(request))) ?? {});
     } else if (method === 'GET' || method === 'HEAD') {
       await sendFile(options, url.pathname, response);
     } else {
@@ -104,8 +104,8 @@ export function createBrowser(options: BrowserOptions): Browser {
 /** @throws HttpError 403 if the host name or origin shows that another site sent the request */
 export function rejectCrossOrigin(request: IncomingMessage): void {
   const host = request.headers.host ?? '';
-  const name = host.replace(/:\d+$/, '');
-  if (!LOCAL_NAMES.includes(name))
+  const hostname = host.replace(/:\d+$/, '');
+  if (!LOCAL_HOSTNAMES.includes(hostname))
     throw new HttpError(403, 'this page can only be opened on the machine that runs it');
   const { origin } = request.headers;
   if (origin !== undefined && origin !== `http://${host}`)
@@ -135,7 +135,7 @@ function openStream(response: ServerResponse, streams: Set<ServerResponse>): voi
   response.on('close', () => streams.delete(response));
 }
 
-function findFirstPerson({ state }: Core): string {
+function findFirstPersonId({ state }: Core): string {
   return [...state.users.values()].find(({ is_bot }) => !is_bot)?.id ?? '';
 }
 
@@ -143,7 +143,7 @@ function createSnapshot(core: Core, actor: Actor): Snapshot {
   const { state } = core;
   const channels = [...state.channels.values()].filter(({ members }) => members.includes(actor.user.id));
   const messages = channels.map(({ id }): [string, Message[]] => {
-    const channelMessages = [...state.messagesOf(id), ...actor.ephemerals(id)];
+    const channelMessages = [...state.getMessages(id), ...actor.ephemerals(id)];
     return [id, channelMessages.sort((a, b) => (a.ts < b.ts ? -1 : 1))];
   });
   return {
@@ -163,89 +163,96 @@ function createSnapshot(core: Core, actor: Actor): Snapshot {
   };
 }
 
-const perform = async (options: BrowserOptions, name: RequestName, body: unknown): Promise<unknown> => {
+const callRequestHandler = async (
+  options: PageHandlerOptions,
+  name: RequestName,
+  body: unknown,
+): Promise<unknown> => {
   const { findActor, core } = options;
   try {
-    return await PERFORMERS[name](body, findActor, core);
+    return await REQUEST_HANDLERS[name](body, findActor, core);
   } catch (error) {
     if (error instanceof HttpError) throw error;
     throw new HttpError(400, error instanceof Error ? error.message : String(error));
   }
 };
 
-type Performer = (body: unknown, findActor: (userId: string) => Actor, core: Core) => Promise<unknown>;
+type RequestHandler = (body: unknown, findActor: (userId: string) => Actor, core: Core) => Promise<unknown>;
 
-function createPerformer<S extends z.ZodType<{ user: string }>>(
+function createRequestHandler<S extends z.ZodType<{ user: string }>>(
   schema: S,
-  act: (actor: Actor, body: z.infer<S>, core: Core) => unknown,
-): Performer {
+  performAction: (actor: Actor, body: z.infer<S>, core: Core) => unknown,
+): RequestHandler {
   return async (body, findActor, core) => {
     const parsed = schema.safeParse(body);
     if (!parsed.success) throw new HttpError(400, parsed.error.message);
-    return act(findActor(parsed.data.user), parsed.data, core);
+    return performAction(findActor(parsed.data.user), parsed.data, core);
   };
 }
 
-const PERFORMERS: Record<RequestName, Performer> = {
-  command: createPerformer(requestSchemas.command, (actor, body) => actor.command(body.channel, body.text)),
-  say: createPerformer(requestSchemas.say, (actor, body) => ({
+const REQUEST_HANDLERS: Record<RequestName, RequestHandler> = {
+  command: createRequestHandler(requestSchemas.command, (actor, body) =>
+    actor.command(body.channel, body.text),
+  ),
+  say: createRequestHandler(requestSchemas.say, (actor, body) => ({
     ts: actor.say(body.channel, body.text, body.thread_ts).ts,
   })),
-  act: createPerformer(requestSchemas.act, (actor, { target, action_id, block_id, value }, core) =>
-    actor.click('view' in target ? target.view : messageAt(core, actor, target), action_id, {
+  act: createRequestHandler(requestSchemas.act, (actor, { target, action_id, block_id, value }, core) =>
+    actor.click('view' in target ? target.view : requireMessage(core, actor, target), action_id, {
       ...(value !== undefined && { value }),
       ...(block_id !== undefined && { blockId: block_id }),
     }),
   ),
-  input: createPerformer(requestSchemas.input, (actor, body) =>
+  input: createRequestHandler(requestSchemas.input, (actor, body) =>
     actor.changeInput(body.view, body.action_id, body.value, body.block_id),
   ),
-  submit: createPerformer(requestSchemas.submit, (actor, body) => actor.submit(body.view, body.values)),
-  upload: createPerformer(requestSchemas.upload, (actor, { name, content }) => ({
+  submit: createRequestHandler(requestSchemas.submit, (actor, body) => actor.submit(body.view, body.values)),
+  upload: createRequestHandler(requestSchemas.upload, (actor, { name, content }) => ({
     id: actor.upload(name, Buffer.from(content, 'base64')),
   })),
-  close: createPerformer(requestSchemas.close, (actor, body) => actor.close(body.view)),
-  shortcut: createPerformer(requestSchemas.shortcut, (actor, body, core) =>
-    actor.shortcut(body.callback_id, messageAt(core, actor, body)),
+  close: createRequestHandler(requestSchemas.close, (actor, body) => actor.close(body.view)),
+  shortcut: createRequestHandler(requestSchemas.shortcut, (actor, body, core) =>
+    actor.shortcut(body.callback_id, requireMessage(core, actor, body)),
   ),
-  home: createPerformer(requestSchemas.home, (actor) => actor.openHome()),
+  home: createRequestHandler(requestSchemas.home, (actor) => actor.openHome()),
 };
 
-function messageAt(core: Core, actor: Actor, { channel, ts }: { channel: string; ts: string }): Message {
+function requireMessage(core: Core, actor: Actor, { channel, ts }: { channel: string; ts: string }): Message {
   const ephemeral = actor.ephemerals(channel).find((message) => message.ts === ts);
-  const message = ephemeral ?? core.state.find(channel, ts);
+  const message = ephemeral ?? core.state.findMessage(channel, ts);
   if (!message) throw new HttpError(404, `there is no message ${ts} in ${channel}`);
   return message;
 }
 
-async function sendFile(options: BrowserOptions, path: string, response: ServerResponse): Promise<void> {
+async function sendFile(options: PageHandlerOptions, path: string, response: ServerResponse): Promise<void> {
   const { core, pageDir } = options;
-  const [, first = '', id = ''] = path.split('/');
-  const upload = first === 'files' ? core.state.files.get(id) : undefined;
-  if (upload) {
+  const [, section = '', id = ''] = path.split('/');
+  const storedFile = section === 'files' ? core.state.files.get(id) : undefined;
+  if (storedFile) {
     response.writeHead(200, {
-      'content-type': upload.info.mimetype,
-      'content-disposition': `attachment; filename="${encodeURIComponent(upload.info.name)}"`,
+      'content-type': storedFile.info.mimetype,
+      'content-disposition': `attachment; filename="${encodeURIComponent(storedFile.info.name)}"`,
       'x-content-type-options': 'nosniff',
       'content-security-policy': "default-src 'none'; sandbox",
     });
-    response.end(upload.content);
+    response.end(storedFile.content);
     return;
   }
-  const file = findPageFile(pageDir, path);
-  const content = file === undefined ? undefined : await readFile(file).catch(() => undefined);
-  if (file === undefined || content === undefined) throw new HttpError(404, 'not found');
-  const extension = extname(file);
+  const filePath = findPageFile(pageDir, path);
+  const content = filePath === undefined ? undefined : await readFile(filePath).catch(() => undefined);
+  if (filePath === undefined || content === undefined) throw new HttpError(404, 'not found');
+  const extension = extname(filePath);
   const type = Object.hasOwn(MIME_TYPES, extension) ? MIME_TYPES[extension] : undefined;
   response.writeHead(200, { 'content-type': type ?? 'application/octet-stream', ...PAGE_HEADERS });
   response.end(content);
 }
 
-/** URLs of messages lead to the page itself. */
+/** Permalinks of messages open the page itself. */
 function findPageFile(pageDir: string, path: string): string | undefined {
-  const relative = path === '/' || path.startsWith('/archives/') ? 'index.html' : decodePath(path).slice(1);
-  const file = normalize(join(pageDir, relative));
-  return file.startsWith(normalize(pageDir + sep)) && !relative.includes('\0') ? file : undefined;
+  const relativePath =
+    path === '/' || path.startsWith('/archives/') ? 'index.html' : decodePath(path).slice(1);
+  const filePath = normalize(join(pageDir, relativePath));
+  return filePath.startsWith(normalize(pageDir + sep)) && !relativePath.includes('\0') ? filePath : undefined;
 }
 
 /** If the path can't be decoded, returns a path that doesn't exist. */

@@ -11,18 +11,18 @@ export interface ApiCall {
   method: string;
   args: JsonObject;
   /** By the workspace's clock, in milliseconds since 1970. */
-  at: number;
+  calledAt: number;
   ok: boolean;
   /** Slack's error code, or the kind of the fault. */
   error?: string;
 }
 
 /** The workspace's simulated behavior. Everything is off by default. */
-export interface Conditions {
-  /** For how many milliseconds messages can be edited. */
+export interface SimulatedConditions {
+  /** How long messages can be edited. Default: without limit. */
   editWindowMs?: number | undefined;
-  /** Delays responses by this many milliseconds. The call itself is carried out immediately. */
-  answerDelayMs?: (() => number) | undefined;
+  /** Called for each response. The API call itself is carried out without delay. */
+  getResponseDelayMs?: (() => number) | undefined;
 }
 
 export interface Core {
@@ -30,12 +30,12 @@ export interface Core {
   readonly triggers: Triggers;
   readonly faults: Faults;
   readonly rateLimits: RateLimits;
-  readonly conditions: Conditions;
+  readonly conditions: SimulatedConditions;
   readonly socket: SocketMode;
   readonly deliverer: Deliverer;
   readonly responseUrls: ResponseUrls;
   readonly calls: ApiCall[];
-  readonly scheduled: Map<string, string>;
+  readonly scheduledMessageChannels: Map<string, string>;
   readonly botToken: string;
   readonly appToken: string;
   /** The scopes of the bot token; undefined: all. */

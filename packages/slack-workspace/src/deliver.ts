@@ -10,7 +10,7 @@ export interface Delivery {
   type: EnvelopeType;
   payload: JsonObject;
   /** By the workspace's clock, in milliseconds since 1970. */
-  at: number;
+  sentAt: number;
   transport: 'http' | 'socket' | 'nothing';
   retryNum: number;
   answer: DeliveryAnswer;
@@ -27,17 +27,17 @@ export interface DeliveryAnswer {
   error?: string;
 }
 
-export interface DeliverOptions {
+export interface DelivererOptions {
   signingSecret: string;
   socket: SocketMode;
   now: () => number;
   onDelivered: () => void;
   ackTimeoutMs?: number;
-  /** Delays between retries of an event. Slack's are none, one minute and five minutes. */
+  /** Delays before each retry of an event. Default: Slack's, which are 0, 1 and 5 minutes. */
   eventRetryDelaysMs?: readonly number[];
 }
 
-/** Overrides to test an app's check of signatures. */
+/** Overrides for testing how an app verifies signatures. */
 export interface SigningOverrides {
   /** Seconds since 1970. */
   timestamp?: number;
@@ -47,17 +47,17 @@ export interface SigningOverrides {
 const RETRY_DELAYS_MS = [0, 60_000, 300_000];
 
 /**
- * Sends commands, interactions and events to the app: over Socket Mode if the app is connected, or else as signed HTTP
- * requests.
+ * Sends commands, interactions and events to the app: over Socket Mode if the app is connected, otherwise as signed
+ * HTTP requests.
  */
 export class Deliverer {
   requestUrl: string | undefined;
   readonly log: Delivery[] = [];
-  readonly #options: DeliverOptions;
+  readonly #options: DelivererOptions;
   readonly #agent = new Agent({ connect: { timeout: 3_000 } });
   readonly #closed = new AbortController();
 
-  constructor(options: DeliverOptions) {
+  constructor(options: DelivererOptions) {
     this.#options = options;
     // Every pending retry listens to this signal.
     setMaxListeners(0, this.#closed.signal);
@@ -67,26 +67,27 @@ export class Deliverer {
     type: EnvelopeType,
     payload: JsonObject,
     retry?: { num: number; reason: string },
-    signing?: SigningOverrides,
+    signingOverrides?: SigningOverrides,
   ): Promise<DeliveryAnswer> {
-    const { socket, now, onDelivered, ackTimeoutMs = LIMITS.ack.withinMs } = this.#options;
-    const startTime = now();
+    const { socket, now, onDelivered, ackTimeoutMs = LIMITS.ack.timeoutMs } = this.#options;
+    const sentAt = now();
     const startedAt = performance.now();
-    const transport = socket.connections > 0 ? 'socket' : this.requestUrl === undefined ? 'nothing' : 'http';
-    const elapsed = (): number => Math.round(performance.now() - startedAt);
+    const transport =
+      socket.connectionCount > 0 ? 'socket' : this.requestUrl === undefined ? 'nothing' : 'http';
+    const getElapsedMs = (): number => Math.round(performance.now() - startedAt);
     const answer =
       transport === 'socket'
-        ? await this.#sendOverSocket(type, payload, retry, ackTimeoutMs, elapsed)
+        ? await this.#sendOverSocket(type, payload, retry, ackTimeoutMs, getElapsedMs)
         : transport === 'http'
-          ? await this.#sendOverHttp(type, payload, retry, signing, ackTimeoutMs, elapsed)
+          ? await this.#sendOverHttp(type, payload, retry, signingOverrides, ackTimeoutMs, getElapsedMs)
           : { acked: false, ackMs: 0, status: null, error: 'dispatch_failed' };
-    this.log.push({ type, payload, at: startTime, transport, retryNum: retry?.num ?? 0, answer });
+    this.log.push({ type, payload, sentAt, transport, retryNum: retry?.num ?? 0, answer });
     onDelivered();
     return answer;
   }
 
   /**
-   * Sends an event. Retries are in the background (docs.slack.dev, Events API, retries).
+   * Sends an event. Retries run in the background (docs.slack.dev, Events API).
    * @returns the response to the first attempt
    */
   async deliverEvent(payload: JsonObject): Promise<DeliveryAnswer> {
@@ -119,39 +120,41 @@ export class Deliverer {
     payload: JsonObject,
     retry: { num: number; reason: string } | undefined,
     timeoutMs: number,
-    elapsed: () => number,
+    getElapsedMs: () => number,
   ): Promise<DeliveryAnswer> {
-    const timer = new AbortController();
-    const timeout = wait(timeoutMs, 'late' as const, { signal: timer.signal }).catch(() => 'late' as const);
-    const acked = this.#options.socket.send(type, payload, retry).then((body) => ({ body }));
-    const result = await Promise.race([acked, timeout]);
-    timer.abort();
+    const timerController = new AbortController();
+    const timeout = wait(timeoutMs, 'late' as const, { signal: timerController.signal }).catch(
+      () => 'late' as const,
+    );
+    const acknowledgment = this.#options.socket.send(type, payload, retry).then((body) => ({ body }));
+    const result = await Promise.race([acknowledgment, timeout]);
+    timerController.abort();
     if (result === 'late')
-      return { acked: false, ackMs: elapsed(), status: null, error: 'operation_timeout' };
+      return { acked: false, ackMs: getElapsedMs(), status: null, error: 'operation_timeout' };
     const { body } = result;
     const isEmpty =
       body === undefined || (typeof body === 'object' && body !== null && Object.keys(body).length === 0);
-    return { acked: true, ackMs: elapsed(), status: 200, ...(!isEmpty && { body }) };
+    return { acked: true, ackMs: getElapsedMs(), status: 200, ...(!isEmpty && { body }) };
   }
 
   async #sendOverHttp(
     type: EnvelopeType,
     payload: JsonObject,
     retry: { num: number; reason: string } | undefined,
-    signing: SigningOverrides | undefined,
+    signingOverrides: SigningOverrides | undefined,
     timeoutMs: number,
-    elapsed: () => number,
+    getElapsedMs: () => number,
   ): Promise<DeliveryAnswer> {
     const body = encodeBody(type, payload);
-    const timestamp = signing?.timestamp ?? Math.floor(Date.now() / 1_000);
-    const signature = signing?.signature ?? sign(this.#options.signingSecret, timestamp, body);
+    const timestamp = signingOverrides?.timestamp ?? Math.floor(Date.now() / 1_000);
+    const signature = signingOverrides?.signature ?? sign(this.#options.signingSecret, timestamp, body);
     const controller = new AbortController();
     const timer = setTimeout(() => controller.abort(), timeoutMs);
     try {
       const response = await request(this.requestUrl ?? '', {
         method: 'POST',
         dispatcher: this.#agent,
-        // Keep-alive is off, because a reused connection may be closing, which isn't the app's failure.
+        // Keep-alive is off: a reused connection may be closing, which would look like a failure of the app.
         reset: true,
         signal: controller.signal,
         headers: {
@@ -167,14 +170,14 @@ export class Deliverer {
       const acked = response.statusCode >= 200 && response.statusCode < 300;
       return {
         acked,
-        ackMs: elapsed(),
+        ackMs: getElapsedMs(),
         status: response.statusCode,
         ...(text !== '' && { body: readBody(text, String(response.headers['content-type'] ?? '')) }),
         ...(!acked && { error: 'dispatch_failed' }),
       };
     } catch {
       const error = controller.signal.aborted ? 'operation_timeout' : 'dispatch_failed';
-      return { acked: false, ackMs: elapsed(), status: null, error };
+      return { acked: false, ackMs: getElapsedMs(), status: null, error };
     } finally {
       clearTimeout(timer);
     }

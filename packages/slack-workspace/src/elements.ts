@@ -1,24 +1,24 @@
 import { LIMITS } from './limits.ts';
-import { type Checker, isObject, objectsOf, textOf } from './problems.ts';
+import { type Checker, getObjects, getString, isObject } from './problems.ts';
 import type { JsonObject } from './protocol.ts';
 
-/** Where an element is. Determines which types are allowed. */
-export type Place = 'actions' | 'input' | 'section';
+/** The type of the block that contains an element. */
+export type ParentBlockType = 'actions' | 'input' | 'section';
 
-interface Kind {
-  places: readonly Place[];
+interface ElementKind {
+  blockTypes: readonly ParentBlockType[];
   fields: readonly string[];
-  check(check: Checker, element: JsonObject, pointer: string): void;
+  checkFields(check: Checker, element: JsonObject, pointer: string): void;
 }
 
 const TEXT_INPUT_FIELDS = ['placeholder', 'initial_value'];
 
-/** Block elements that this workspace supports (docs.slack.dev, reference of block elements). */
-const KINDS: Readonly<Record<string, Kind>> = {
+/** Block elements that this workspace supports, by type (docs.slack.dev, block elements reference). */
+const ELEMENT_KINDS: Readonly<Record<string, ElementKind>> = {
   button: {
-    places: ['actions', 'section'],
+    blockTypes: ['actions', 'section'],
     fields: ['text', 'value', 'style', 'accessibility_label'],
-    check: (check, button, pointer) => {
+    checkFields: (check, button, pointer) => {
       const { text, value, accessibilityLabel } = LIMITS.button;
       check.text(button, 'text', pointer, { max: text, plain: true, required: true });
       check.string(button, 'value', pointer, { min: 1, max: value });
@@ -27,25 +27,26 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
   overflow: {
-    places: ['actions', 'section'],
+    blockTypes: ['actions', 'section'],
     fields: ['options'],
-    check: (check, menu, pointer) => checkOptions(check, menu, pointer, LIMITS.overflow.options),
+    checkFields: (check, menu, pointer) => checkOptions(check, menu, pointer, LIMITS.overflow.options),
   },
   plain_text_input: {
-    places: ['input'],
+    blockTypes: ['input'],
     fields: [...TEXT_INPUT_FIELDS, 'multiline'],
-    check: (check, input, pointer) => {
+    checkFields: (check, input, pointer) => {
       check.string(input, 'initial_value', pointer, { max: LIMITS.textInput.text });
       check.boolean(input, 'multiline', pointer);
     },
   },
   number_input: {
-    places: ['input'],
+    blockTypes: ['input'],
     fields: [...TEXT_INPUT_FIELDS, 'is_decimal_allowed', 'min_value', 'max_value'],
-    check: (check, input, pointer) => {
-      const decimal = input['is_decimal_allowed'];
-      if (typeof decimal !== 'boolean') check.add('missing required field: is_decimal_allowed', pointer);
-      if (decimal === true) check.addUnsupported('decimal numbers', `${pointer}/is_decimal_allowed`);
+    checkFields: (check, input, pointer) => {
+      const isDecimalAllowed = input['is_decimal_allowed'];
+      if (typeof isDecimalAllowed !== 'boolean')
+        check.add('missing required field: is_decimal_allowed', pointer);
+      if (isDecimalAllowed === true) check.addUnsupported('decimal numbers', `${pointer}/is_decimal_allowed`);
       check.string(input, 'initial_value', pointer, {});
       check.string(input, 'min_value', pointer, { min: 1 });
       check.string(input, 'max_value', pointer, { min: 1 });
@@ -61,92 +62,104 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
   email_text_input: {
-    places: ['input'],
+    blockTypes: ['input'],
     fields: TEXT_INPUT_FIELDS,
-    check: (check, input, pointer) => {
+    checkFields: (check, input, pointer) => {
       check.string(input, 'initial_value', pointer, { max: LIMITS.textInput.text });
     },
   },
   static_select: {
-    places: ['actions', 'input'],
+    blockTypes: ['actions', 'input'],
     fields: ['placeholder', 'options', 'initial_option'],
-    check: (check, select, pointer) => checkOptions(check, select, pointer, LIMITS.select.options),
+    checkFields: (check, select, pointer) => checkOptions(check, select, pointer, LIMITS.select.options),
   },
   multi_static_select: {
-    places: ['input'],
+    blockTypes: ['input'],
     fields: ['placeholder', 'options', 'initial_options'],
-    check: (check, select, pointer) => checkOptions(check, select, pointer, LIMITS.select.options),
+    checkFields: (check, select, pointer) => checkOptions(check, select, pointer, LIMITS.select.options),
   },
   multi_users_select: {
-    places: ['input'],
+    blockTypes: ['input'],
     fields: ['placeholder', 'initial_users'],
-    check: (check, select, pointer) => {
+    checkFields: (check, select, pointer) => {
       const users = check.list(select, 'initial_users', pointer, { max: Number.MAX_SAFE_INTEGER });
       if (users.some((user) => typeof user !== 'string')) {
-        check.add('must be ids of users', `${pointer}/initial_users`);
+        check.add('must be user ids', `${pointer}/initial_users`);
       }
     },
   },
   users_select: {
-    places: ['input'],
+    blockTypes: ['input'],
     fields: ['placeholder', 'initial_user'],
-    check: (check, select, pointer) => {
+    checkFields: (check, select, pointer) => {
       check.string(select, 'initial_user', pointer, { min: 1 });
     },
   },
   conversations_select: {
-    places: ['input'],
+    blockTypes: ['input'],
     fields: ['placeholder', 'initial_conversation', 'filter'],
-    check: (check, select, pointer) => {
+    checkFields: (check, select, pointer) => {
       check.string(select, 'initial_conversation', pointer, { min: 1 });
       const filter = check.child(select, 'filter', pointer);
       if (!filter) return;
-      check.onlyFields(filter, ['include', 'exclude_bot_users'], `${pointer}/filter`);
+      check.rejectUnknownFields(filter, ['include', 'exclude_bot_users'], `${pointer}/filter`);
       check.boolean(filter, 'exclude_bot_users', `${pointer}/filter`);
-      const kinds = check.list(filter, 'include', `${pointer}/filter`, { min: 1, max: 4 });
-      if (kinds.some((kind) => kind !== 'public' && kind !== 'private')) {
-        check.addUnsupported('direct messages in a menu of conversations', `${pointer}/filter/include`);
+      const conversationTypes = check.list(filter, 'include', `${pointer}/filter`, { min: 1, max: 4 });
+      if (
+        conversationTypes.some(
+          (conversationType) => conversationType !== 'public' && conversationType !== 'private',
+        )
+      ) {
+        check.addUnsupported('direct messages in a conversations menu', `${pointer}/filter/include`);
       }
     },
   },
   file_input: {
-    places: ['input'],
+    blockTypes: ['input'],
     fields: ['filetypes', 'max_files'],
-    check: (check, input, pointer) => {
+    checkFields: (check, input, pointer) => {
       check.integer(input, 'max_files', pointer, 1, 10);
-      const types = check.list(input, 'filetypes', pointer, { max: Number.MAX_SAFE_INTEGER });
-      if (types.some((type) => typeof type !== 'string'))
+      const fileTypes = check.list(input, 'filetypes', pointer, { max: Number.MAX_SAFE_INTEGER });
+      if (fileTypes.some((type) => typeof type !== 'string'))
         check.add('must be file types', `${pointer}/filetypes`);
     },
   },
   checkboxes: {
-    places: ['input'],
+    blockTypes: ['input'],
     fields: ['options', 'initial_options'],
-    check: (check, boxes, pointer) => checkOptions(check, boxes, pointer, LIMITS.choices.options),
+    checkFields: (check, boxes, pointer) => checkOptions(check, boxes, pointer, LIMITS.checkboxes.options),
   },
 };
 
-export function checkElement(check: Checker, element: JsonObject, pointer: string, place: Place): void {
-  const type = textOf(element, 'type') ?? '';
-  const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
-  if (kind?.places.includes(place) !== true) {
-    check.addUnsupported(`the element \`${type}\` in a block of the type \`${place}\``, `${pointer}/type`);
+export function checkElement(
+  check: Checker,
+  element: JsonObject,
+  pointer: string,
+  blockType: ParentBlockType,
+): void {
+  const type = getString(element, 'type') ?? '';
+  const kind = Object.hasOwn(ELEMENT_KINDS, type) ? ELEMENT_KINDS[type] : undefined;
+  if (kind?.blockTypes.includes(blockType) !== true) {
+    check.addUnsupported(
+      `the element \`${type}\` in a block of the type \`${blockType}\``,
+      `${pointer}/type`,
+    );
     return;
   }
-  check.onlyFields(element, ['type', 'action_id', ...kind.fields], pointer);
+  check.rejectUnknownFields(element, ['type', 'action_id', ...kind.fields], pointer);
   check.string(element, 'action_id', pointer, { min: 1, max: LIMITS.element.actionId });
   check.text(element, 'placeholder', pointer, { max: LIMITS.element.placeholder, plain: true });
-  kind.check(check, element, pointer);
+  kind.checkFields(check, element, pointer);
 }
 
-function checkOptions(check: Checker, owner: JsonObject, pointer: string, max: number): void {
+function checkOptions(check: Checker, element: JsonObject, pointer: string, max: number): void {
   const values = new Set<string>();
-  for (const { item, pointer: itemPointer } of check.objects(owner, 'options', pointer, {
+  for (const { item, pointer: itemPointer } of check.objects(element, 'options', pointer, {
     min: 1,
     max,
     required: true,
   })) {
-    check.onlyFields(item, ['text', 'value'], itemPointer);
+    check.rejectUnknownFields(item, ['text', 'value'], itemPointer);
     check.text(item, 'text', itemPointer, { max: LIMITS.option.text, plain: true, required: true });
     const value = check.string(item, 'value', itemPointer, {
       required: true,
@@ -157,25 +170,25 @@ function checkOptions(check: Checker, owner: JsonObject, pointer: string, max: n
       check.add(`option values must be unique: ${value}`, itemPointer);
     if (value !== undefined) values.add(value);
   }
-  checkInitialOptions(check, owner, pointer);
+  checkInitialOptions(check, element, pointer);
 }
 
 /** An initial option must be exactly one of the options. */
 function checkInitialOptions(check: Checker, element: JsonObject, pointer: string): void {
-  const options = new Set(objectsOf(element, 'options').map((option) => toComparable(option)));
-  const requireOption = (option: JsonObject, itemPointer: string): void => {
-    if (!options.has(toComparable(option))) check.add('must exactly match one of the options', itemPointer);
+  const optionKeys = new Set(getObjects(element, 'options').map(toOptionKey));
+  const checkInitialOption = (option: JsonObject, itemPointer: string): void => {
+    if (!optionKeys.has(toOptionKey(option))) check.add('must exactly match one of the options', itemPointer);
   };
   const initialOption = check.child(element, 'initial_option', pointer);
-  if (initialOption) requireOption(initialOption, `${pointer}/initial_option`);
+  if (initialOption) checkInitialOption(initialOption, `${pointer}/initial_option`);
   for (const { item, pointer: itemPointer } of check.objects(element, 'initial_options', pointer, {
     min: 1,
     max: 100,
   }))
-    requireOption(item, itemPointer);
+    checkInitialOption(item, itemPointer);
 }
 
-function toComparable(option: JsonObject): string {
-  const text = isObject(option['text']) ? textOf(option['text'], 'text') : undefined;
+function toOptionKey(option: JsonObject): string {
+  const text = isObject(option['text']) ? getString(option['text'], 'text') : undefined;
   return JSON.stringify([option['value'], text]);
 }

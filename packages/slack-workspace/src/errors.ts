@@ -1,6 +1,6 @@
 import type { JsonObject } from './protocol.ts';
 
-/** A refusal of the Web API: `{ ok: false, error }` with Slack's own code. */
+/** An error response of the Web API: `{ ok: false, error }` with Slack's error code. */
 export class SlackError extends Error {
   readonly code: string;
   /** Other fields of the response, for example `response_metadata` or `needed`. */

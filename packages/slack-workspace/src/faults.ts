@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** How a Web API call fails. Only `slow` and `lost_answer` carry out the call. */
-type FaultKind =
-  | { kind: 'ratelimited' /** Seconds. */; retryAfter?: number }
-  | { kind: 'error' /** One of Slack's codes, for example `internal_error`. */; code: string }
+type FailureMode =
+  | { kind: 'ratelimited'; retryAfterSeconds?: number }
+  /** Slack's error code, for example `internal_error`. */
+  | { kind: 'error'; code: string }
   | { kind: 'http_500' }
   /** A 200 response with a proxy's HTML page. */
   | { kind: 'no_json' }
@@ -14,8 +15,8 @@ type FaultKind =
   /** Carried out, but the connection is cut before a response. */
   | { kind: 'lost_answer' };
 
-export type Fault = FaultKind & {
-  /** For example `chat.postMessage`. `*` is every method. */
+export type Fault = FailureMode & {
+  /** For example `chat.postMessage`. `*` matches every method. */
   method: string;
   /** Restricts the fault to calls for this channel. */
   channel?: string;
@@ -37,7 +38,7 @@ export class Faults {
     this.#active = [];
   }
 
-  /** Returns the fault for this call, and counts it as used once. For `slow`, resolves with undefined after the delay. */
+  /** Counts a use of the matching fault and returns it. For `slow`, resolves with undefined after the delay. */
   async apply(method: string, channel: string | undefined): Promise<BreakingFault | undefined> {
     const fault = this.#take(method, channel);
     if (fault?.kind !== 'slow') return fault;

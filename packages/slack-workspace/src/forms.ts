@@ -1,5 +1,5 @@
 import { elementsOf } from './blocks.ts';
-import { objectsOf, textOf } from './problems.ts';
+import { getObjects, getString } from './problems.ts';
 import type { InputValue, Json, JsonObject, StateValues } from './protocol.ts';
 
 export interface PlacedElement {
@@ -9,11 +9,11 @@ export interface PlacedElement {
   actionId: string;
 }
 
-export function placedElements(blocks: JsonObject[]): PlacedElement[] {
+export function findPlacedElements(blocks: JsonObject[]): PlacedElement[] {
   return blocks.flatMap((block) =>
     elementsOf(block).flatMap((element) => {
-      const blockId = textOf(block, 'block_id');
-      const actionId = textOf(element, 'action_id');
+      const blockId = getString(block, 'block_id');
+      const actionId = getString(element, 'action_id');
       return blockId === undefined || actionId === undefined ? [] : [{ block, blockId, element, actionId }];
     }),
   );
@@ -22,62 +22,75 @@ export function placedElements(blocks: JsonObject[]): PlacedElement[] {
 interface StateRule {
   shape: 'text' | 'option' | 'options' | 'id' | 'ids' | 'files';
   /** The field of the state that has the value. */
-  field: string;
+  stateField: string;
   /** The field of the element that has the initial value. */
-  initial: string;
+  initialField: string;
 }
 
-const TEXT: StateRule = { shape: 'text', field: 'value', initial: 'initial_value' };
-const OPTION: StateRule = { shape: 'option', field: 'selected_option', initial: 'initial_option' };
-const OPTIONS: StateRule = { shape: 'options', field: 'selected_options', initial: 'initial_options' };
+const TEXT_RULE: StateRule = { shape: 'text', stateField: 'value', initialField: 'initial_value' };
+const OPTION_RULE: StateRule = {
+  shape: 'option',
+  stateField: 'selected_option',
+  initialField: 'initial_option',
+};
+const OPTIONS_RULE: StateRule = {
+  shape: 'options',
+  stateField: 'selected_options',
+  initialField: 'initial_options',
+};
 
-/** The state of each element that has one (docs.slack.dev, view interaction payloads). */
+/** How a view's state represents the value of an element, by type (docs.slack.dev, view interaction payloads). */
 const STATE_RULES: Readonly<Record<string, StateRule>> = {
-  plain_text_input: TEXT,
-  number_input: TEXT,
-  email_text_input: TEXT,
-  static_select: OPTION,
-  overflow: OPTION,
-  checkboxes: OPTIONS,
-  multi_static_select: OPTIONS,
-  multi_users_select: { shape: 'ids', field: 'selected_users', initial: 'initial_users' },
-  file_input: { shape: 'files', field: 'files', initial: '' },
-  users_select: { shape: 'id', field: 'selected_user', initial: 'initial_user' },
-  conversations_select: { shape: 'id', field: 'selected_conversation', initial: 'initial_conversation' },
+  plain_text_input: TEXT_RULE,
+  number_input: TEXT_RULE,
+  email_text_input: TEXT_RULE,
+  static_select: OPTION_RULE,
+  overflow: OPTION_RULE,
+  checkboxes: OPTIONS_RULE,
+  multi_static_select: OPTIONS_RULE,
+  multi_users_select: { shape: 'ids', stateField: 'selected_users', initialField: 'initial_users' },
+  file_input: { shape: 'files', stateField: 'files', initialField: '' },
+  users_select: { shape: 'id', stateField: 'selected_user', initialField: 'initial_user' },
+  conversations_select: {
+    shape: 'id',
+    stateField: 'selected_conversation',
+    initialField: 'initial_conversation',
+  },
 };
 
 function hasSeveralValues({ shape }: StateRule): boolean {
   return shape === 'options' || shape === 'ids' || shape === 'files';
 }
 
-function findRule(element: JsonObject): StateRule | undefined {
-  const type = textOf(element, 'type') ?? '';
+function findStateRule(element: JsonObject): StateRule | undefined {
+  const type = getString(element, 'type') ?? '';
   return Object.hasOwn(STATE_RULES, type) ? STATE_RULES[type] : undefined;
 }
 
-export function initialValues(blocks: JsonObject[]): StateValues {
+export function getInitialValues(blocks: JsonObject[]): StateValues {
   const values: StateValues = {};
-  for (const { blockId, element, actionId } of placedElements(blocks)) {
-    const rule = findRule(element);
+  for (const { blockId, element, actionId } of findPlacedElements(blocks)) {
+    const rule = findStateRule(element);
     // Slack doesn't keep the choice in an overflow menu.
     if (!rule || element['type'] === 'overflow') continue;
-    const initialValue = element[rule.initial] ?? (hasSeveralValues(rule) ? [] : null);
+    const initialValue = element[rule.initialField] ?? (hasSeveralValues(rule) ? [] : null);
     values[blockId] = {
       ...values[blockId],
-      [actionId]: { type: textOf(element, 'type') ?? '', [rule.field]: initialValue },
+      [actionId]: { type: getString(element, 'type') ?? '', [rule.stateField]: initialValue },
     };
   }
   return values;
 }
 
-/** Keeps a person's input if block, action and element type are still the same. */
-export function keepValues(fresh: StateValues, previous: StateValues): StateValues {
+/** Keeps a person's input if its block id, action id and element type haven't changed. */
+export function keepEnteredValues(newValues: StateValues, previousValues: StateValues): StateValues {
   const values: StateValues = {};
-  for (const [blockId, actions] of Object.entries(fresh)) {
+  for (const [blockId, actions] of Object.entries(newValues)) {
     values[blockId] = {};
     for (const [actionId, value] of Object.entries(actions)) {
-      const old = previous[blockId]?.[actionId];
-      values[blockId][actionId] = old && old['type'] === value['type'] ? old : value;
+      const previousValue = previousValues[blockId]?.[actionId];
+      values[blockId][actionId] =
+        previousValue && previousValue['type'] === value['type'] ? previousValue : value;
     }
   }
   return values;
@@ -85,55 +98,64 @@ export function keepValues(fresh: StateValues, previous: StateValues): StateValu
 
 /**
  * The state after a person has filled in an element.
- * @throws Error if the element doesn't offer the value; lists the values it offers
+ * @throws Error if the element doesn't offer the value
  */
 export function buildElementState(
-  placed: PlacedElement,
+  placedElement: PlacedElement,
   input: InputValue,
-  fileOf: (id: string) => JsonObject = (id) => ({ id }),
+  toFilePayload: (id: string) => JsonObject = (id) => ({ id }),
 ): JsonObject {
-  const { element, actionId } = placed;
-  const rule = findRule(element);
-  const type = textOf(element, 'type') ?? '';
+  const { element, actionId } = placedElement;
+  const rule = findStateRule(element);
+  const type = getString(element, 'type') ?? '';
   if (!rule) throw new Error(`the element ${actionId} (${type}) takes no value`);
   const inputs = input === null ? [] : Array.isArray(input) ? input : [input];
   const toStateValue = (value: string): Json => {
-    if (rule.shape === 'files') return fileOf(value);
+    if (rule.shape === 'files') return toFilePayload(value);
     if (rule.shape !== 'option' && rule.shape !== 'options') return value;
-    const options = objectsOf(element, 'options');
-    const option = options.find((candidate) => textOf(candidate, 'value') === value);
+    const options = getObjects(element, 'options');
+    const option = options.find((candidate) => getString(candidate, 'value') === value);
     if (option) return option;
-    const offered = options.map((candidate) => textOf(candidate, 'value'));
-    throw new Error(`${actionId} has no option ${JSON.stringify(value)}; it offers ${offered.join(', ')}`);
+    const offeredValues = options.map((candidate) => getString(candidate, 'value'));
+    throw new Error(
+      `${actionId} has no option ${JSON.stringify(value)}; it offers ${offeredValues.join(', ')}`,
+    );
   };
-  if (hasSeveralValues(rule)) return { type, [rule.field]: inputs.map(toStateValue) };
-  const [first] = inputs;
+  if (hasSeveralValues(rule)) return { type, [rule.stateField]: inputs.map(toStateValue) };
+  const [firstInput] = inputs;
   // An empty text input counts as not filled in.
-  return { type, [rule.field]: first === undefined || first === '' ? null : toStateValue(first) };
+  return {
+    type,
+    [rule.stateField]: firstInput === undefined || firstInput === '' ? null : toStateValue(firstInput),
+  };
 }
 
 /**
- * Errors that Slack itself shows before it asks the app, by block id: empty required inputs, invalid numbers and
- * invalid URLs.
+ * Errors that Slack itself shows instead of sending the submission, by block id: empty required inputs, invalid
+ * numbers and invalid email addresses.
  */
 export function findInputErrors(blocks: JsonObject[], values: StateValues): Record<string, string> {
   const errors: Record<string, string> = {};
-  for (const { block, blockId, element, actionId } of placedElements(blocks)) {
+  for (const { block, blockId, element, actionId } of findPlacedElements(blocks)) {
     if (block['type'] !== 'input') continue;
-    const rule = findRule(element);
-    const value = rule && values[blockId]?.[actionId]?.[rule.field];
+    const rule = findStateRule(element);
+    const value = rule && values[blockId]?.[actionId]?.[rule.stateField];
     const isEmpty = value === undefined || value === null || (Array.isArray(value) && value.length === 0);
     const requiredError = block['optional'] === true ? undefined : 'Please complete this required field.';
-    const error = isEmpty ? requiredError : typeof value === 'string' ? textError(element, value) : undefined;
+    const error = isEmpty
+      ? requiredError
+      : typeof value === 'string'
+        ? findTextError(element, value)
+        : undefined;
     if (error !== undefined) errors[blockId] = error;
   }
   return errors;
 }
 
-function textError(element: JsonObject, value: string): string | undefined {
+function findTextError(element: JsonObject, value: string): string | undefined {
   switch (element['type']) {
     case 'number_input':
-      return numberError(element, value);
+      return findNumberError(element, value);
     case 'email_text_input':
       return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(value) ? undefined : 'Please enter a valid email address.';
     default:
@@ -141,10 +163,10 @@ function textError(element: JsonObject, value: string): string | undefined {
   }
 }
 
-function numberError(element: JsonObject, value: string): string | undefined {
+function findNumberError(element: JsonObject, value: string): string | undefined {
   if (!/^-?\d+$/.test(value)) return 'Please enter a whole number.';
-  const min = textOf(element, 'min_value');
-  const max = textOf(element, 'max_value');
+  const min = getString(element, 'min_value');
+  const max = getString(element, 'max_value');
   if (min !== undefined && Number(value) < Number(min)) {
     return `Please enter a number that is ${min} or more.`;
   }
@@ -153,22 +175,22 @@ function numberError(element: JsonObject, value: string): string | undefined {
     : undefined;
 }
 
-/** The entry in `actions` of a `block_actions` payload. */
+/** An entry of `actions` in a `block_actions` payload. */
 export function buildActionEntry(
-  placed: PlacedElement,
-  value: JsonObject | undefined,
-  at: string,
+  placedElement: PlacedElement,
+  elementState: JsonObject | undefined,
+  actionTs: string,
 ): JsonObject {
-  const { element, blockId, actionId } = placed;
+  const { element, blockId, actionId } = placedElement;
   const entry: JsonObject = {
     type: element['type'] ?? '',
     action_id: actionId,
     block_id: blockId,
-    action_ts: at,
+    action_ts: actionTs,
   };
   for (const field of ['text', 'value', 'style', 'placeholder']) {
     const fieldValue = element[field];
     if (fieldValue !== undefined && fieldValue !== null) entry[field] = fieldValue;
   }
-  return { ...entry, ...value };
+  return { ...entry, ...elementState };
 }

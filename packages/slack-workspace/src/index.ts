@@ -3,14 +3,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { fileURLToPath } from 'node:url';
 import { Actor } from './actor.ts';
 import { readPrivateFile, receiveUpload } from './api/files.ts';
-import { answerFault, faultName, handleApi } from './api/index.ts';
-import { type Browser, createBrowser, type ExtraRoutes, rejectCrossOrigin } from './browser.ts';
-import type { ApiCall, Conditions, Core } from './core.ts';
+import { getFaultCode, handleApi, sendFaultResponse } from './api/index.ts';
+import { createPageHandler, type ExtraRoutes, type PageHandler, rejectCrossOrigin } from './browser.ts';
+import type { ApiCall, Core, SimulatedConditions } from './core.ts';
 import { Deliverer, type Delivery, type DeliveryAnswer, type SigningOverrides } from './deliver.ts';
 import { SlackError } from './errors.ts';
 import { Faults } from './faults.ts';
 import { HttpError, readBody, readUploadedBytes, sendJson, sendText } from './http.ts';
-import { eventPayload, membersChangedEvent, userChangeEvent } from './payloads.ts';
+import { buildEventPayload, buildMembersChangedEvent, buildUserChangeEvent } from './payloads.ts';
 import { isObject } from './problems.ts';
 import type {
   Change,
@@ -24,30 +24,27 @@ import type {
   View,
 } from './protocol.ts';
 import { RateLimits } from './rate-limits.ts';
-import { ResponseUrls, respond } from './response-urls.ts';
-import { APP, defaultSeed, type Seed, TEAM } from './seed.ts';
+import { handleResponse, ResponseUrls } from './response-urls.ts';
+import { APP, createDefaultSeed, type Seed, TEAM } from './seed.ts';
 import { SocketMode } from './socket.ts';
 import { State } from './state.ts';
 import { persistToFile } from './state-file.ts';
 import { Triggers } from './triggers.ts';
 
 export type { Actor } from './actor.ts';
-export { checkBlocks, type Surface, textLength } from './blocks.ts';
+export { checkBlocks, getTextLength, type Surface } from './blocks.ts';
 export type { Delivery } from './deliver.ts';
 export { LIMITS } from './limits.ts';
-export { mentionsIn } from './mentions.ts';
+export { findMentions } from './mentions.ts';
 export { describeProblem } from './problems.ts';
 export type { InputValue, Json, JsonObject, Message, Snapshot, SubmitResult, View } from './protocol.ts';
-export { APP, defaultSeed, type Seed, TEAM } from './seed.ts';
+export { APP, createDefaultSeed, type Seed, TEAM } from './seed.ts';
 export { checkView } from './views.ts';
 
 export interface WorkspaceOptions {
   /** Default: 0, for any free port. */
   port?: number;
-  /**
-   * In milliseconds since 1970. Used for the times of messages, triggers and response URLs. Signatures use the real
-   * clock.
-   */
+  /** The workspace's clock, in milliseconds since 1970. Signatures use the real clock. */
   now?: () => number;
   /** File that keeps messages, Home views and files across restarts. */
   stateFile?: string;
@@ -56,7 +53,7 @@ export interface WorkspaceOptions {
     requestUrl?: string;
     /** The scopes of the bot token. Default: all. */
     scopes?: readonly string[];
-    /** Whether the command has `should_escape`. */
+    /** The `should_escape` setting of the app's commands. Default: false. */
     escapeEntities?: boolean;
   };
   /** Replaces the seeded people and channels. */
@@ -71,14 +68,14 @@ export interface WorkspaceOptions {
   postsPerSecond?: number;
   /** Folder of the page that is served at `/`. Default: the workspace's own page. */
   pageDir?: string;
-  /** Additional JSON routes of the host, for example `GET /local/requests`. */
+  /** Additional JSON routes for the page, for example `GET /local/requests`. */
   extraRoutes?: ExtraRoutes;
   /**
-   * The host's handler for other requests from this machine.
+   * Called before the page's own routes. Cross-origin requests are rejected first.
    * @returns whether it has responded
    */
-  handle?: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
-  /** Whether people may use the workspace. Until then, the page says that it is starting. Default: always. */
+  handleRequest?: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+  /** Whether people can use the workspace. If not, a page says that the app is starting. Default: always true. */
   isOpen?: () => boolean;
 }
 
@@ -108,30 +105,30 @@ export interface Workspace {
   /** The messages of a channel, oldest first, with replies and without ephemeral messages. */
   messages(channelId: string): Message[];
   homeView(userId: string): View | undefined;
-  /** Resolves with the first value that isn't undefined. Reads again after each change. */
+  /** Calls `read` after each change. Resolves with the first value that isn't undefined. */
   waitFor<T>(read: () => T | undefined, options: { timeoutMs?: number; what: string }): Promise<T>;
   readonly faults: Faults;
   readonly rateLimits: { enabled: boolean };
-  readonly conditions: Conditions;
+  readonly conditions: SimulatedConditions;
   readonly calls: readonly ApiCall[];
-  /** Channels of scheduled messages, by message id. */
-  readonly scheduled: ReadonlyMap<string, string>;
-  /** Everything that was sent to the app, in the order in which it responded. */
+  /** Channel ids of scheduled messages, by message id. */
+  readonly scheduledMessageChannels: ReadonlyMap<string, string>;
+  /** Everything that was sent to the app, in the order of its responses. */
   readonly deliveries: readonly Delivery[];
-  /** Resends a delivery with the same body. It gets a new signature, unless `signing` overrides it. */
-  redeliver(delivery: Delivery, signing?: SigningOverrides): Promise<DeliveryAnswer>;
-  readonly socket: { readonly connections: number; askToReconnect(): void; disconnect(): void };
+  /** Resends a delivery with the same body and, unless overridden, a new signature. */
+  redeliver(delivery: Delivery, signingOverrides?: SigningOverrides): Promise<DeliveryAnswer>;
+  readonly socket: { readonly connectionCount: number; askToReconnect(): void; disconnect(): void };
   onChange(listener: (change: Change) => void): () => void;
-  /** Notifies listeners of an event of the host, with the topic `host.<name>`. */
+  /** Notifies listeners of an event in the embedding program, with the topic `host.<name>`. */
   emitHostEvent(name: string): void;
-  /** Resolves when the app has acknowledged the event, if it has the scope to get it. */
-  setUsergroup(id: string, users: string[]): Promise<void>;
+  /** Resolves when the app has acknowledged the event. An app without the scope gets no event. */
+  setUsergroupMembers(id: string, userIds: string[]): Promise<void>;
   /**
    * Deactivates a person, makes them a guest or an admin, or reverts that. Resolves when the app has acknowledged the
    * event.
-   * @param isAnnounced false to simulate a lost event
+   * @param shouldSendEvent false to simulate a lost event
    */
-  changePerson(id: string, changes: PersonChanges, isAnnounced?: boolean): Promise<void>;
+  changePerson(id: string, changes: PersonChanges, shouldSendEvent?: boolean): Promise<void>;
   /** Archives a channel or changes its members, or reverts that. */
   changeChannel(id: string, changes: ChannelChanges): void;
   /** Drops ephemeral messages, as if everyone had reloaded Slack. */
@@ -140,20 +137,20 @@ export interface Workspace {
 }
 
 const DEFAULT_WAIT_MS = 5_000;
-/** Built next to the program, so the path is the same in the source and in the build. */
-const OWN_PAGE = fileURLToPath(new URL('../dist/page', import.meta.url));
+/** The same folder, whether this file runs from `src` or from `dist`. */
+const DEFAULT_PAGE_DIR = fileURLToPath(new URL('../dist/page', import.meta.url));
 
 export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Workspace> {
   const now = options.now ?? Date.now;
-  const state = new State({ ...defaultSeed(), ...options.seed }, now);
+  const state = new State({ ...createDefaultSeed(), ...options.seed }, now);
   const stateFile = options.stateFile === undefined ? undefined : persistToFile(state, options.stateFile);
-  const socket = new SocketMode(() => state.changed('socket'));
+  const socket = new SocketMode(() => state.emitChange('socket'));
   const signingSecret = randomBytes(16).toString('hex');
   const deliverer = new Deliverer({
     signingSecret,
     socket,
     now,
-    onDelivered: () => state.changed('delivery'),
+    onDelivered: () => state.emitChange('delivery'),
     ...(options.ackTimeoutMs !== undefined && { ackTimeoutMs: options.ackTimeoutMs }),
     ...(options.eventRetryDelaysMs && { eventRetryDelaysMs: options.eventRetryDelaysMs }),
   });
@@ -168,7 +165,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     deliverer,
     responseUrls: new ResponseUrls(now),
     calls: [],
-    scheduled: new Map(),
+    scheduledMessageChannels: new Map(),
     botToken: `xoxb-local-${randomBytes(12).toString('hex')}`,
     appToken: `xapp-local-${randomBytes(12).toString('hex')}`,
     scopes: options.bot?.scopes,
@@ -183,18 +180,18 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     if (!user) throw new Error(`there is no person ${userId}`);
     return new Actor(core, user);
   };
-  const browser = createBrowser({
+  const pageHandler = createPageHandler({
     core,
     findActor,
     extraRoutes: options.extraRoutes ?? {},
-    pageDir: options.pageDir ?? OWN_PAGE,
+    pageDir: options.pageDir ?? DEFAULT_PAGE_DIR,
   });
   const server = createServer((request, response) => {
-    routeRequest(core, browser, options, request, response).catch((error: unknown) =>
+    routeRequest(core, pageHandler, options, request, response).catch((error: unknown) =>
       sendError(response, error),
     );
   });
-  server.on('upgrade', (request, duplex, head) => socket.upgrade(request, duplex, head));
+  server.on('upgrade', (request, duplex, head) => socket.handleUpgrade(request, duplex, head));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port ?? 0, '127.0.0.1', resolve);
@@ -226,48 +223,49 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
         ({ id, name }) => id === idOrName || name === idOrName,
       );
       if (!channel) throw new Error(`there is no channel ${idOrName}`);
-      const messages = [...state.messagesOf(channel.id)];
+      const messages = [...state.getMessages(channel.id)];
       return { ...channel, messages, thread: (ts) => messages.filter((message) => message.thread_ts === ts) };
     },
-    messages: (channelId) => [...state.messagesOf(channelId)],
-    homeView: (userId) => state.homes.get(userId),
+    messages: (channelId) => [...state.getMessages(channelId)],
+    homeView: (userId) => state.homeViews.get(userId),
     waitFor: (read, wait) => waitFor(core, read, wait),
     faults: core.faults,
     rateLimits: core.rateLimits,
     conditions: core.conditions,
     calls: core.calls,
-    scheduled: core.scheduled,
+    scheduledMessageChannels: core.scheduledMessageChannels,
     deliveries: deliverer.log,
-    redeliver: ({ type, payload }, signing) => deliverer.deliver(type, payload, undefined, signing),
+    redeliver: ({ type, payload }, signingOverrides) =>
+      deliverer.deliver(type, payload, undefined, signingOverrides),
     socket,
     onChange: (listener) => state.onChange(listener),
-    emitHostEvent: (name) => state.changed(`host.${name}`),
-    setUsergroup: async (id, users) => {
+    emitHostEvent: (name) => state.emitChange(`host.${name}`),
+    setUsergroupMembers: async (id, userIds) => {
       const group = state.usergroups.get(id);
       if (!group) throw new Error(`there is no user group ${id}`);
-      const event = membersChangedEvent(core, id, group.users, users);
-      group.users = users;
-      await announce(core, 'usergroups:read', event);
+      const event = buildMembersChangedEvent(core, id, group.users, userIds);
+      group.users = userIds;
+      await sendEvent(core, 'usergroups:read', event);
     },
-    changePerson: async (id, changes, isAnnounced = true) => {
+    changePerson: async (id, changes, shouldSendEvent = true) => {
       const user = state.users.get(id);
       if (!user) throw new Error(`there is no person ${id}`);
       Object.assign(user, changes);
-      state.changed('person', { user: id });
-      if (isAnnounced) await announce(core, 'users:read', userChangeEvent(core, user));
+      state.emitChange('person', { user: id });
+      if (shouldSendEvent) await sendEvent(core, 'users:read', buildUserChangeEvent(core, user));
     },
     changeChannel: (id, changes) => {
       const channel = state.channels.get(id);
       if (!channel) throw new Error(`there is no channel ${id}`);
       Object.assign(channel, changes);
-      state.changed('channel', { channel: id });
+      state.emitChange('channel', { channel: id });
     },
     forgetEphemerals: () => {
-      state.ephemerals.length = 0;
-      state.changed('ephemeral');
+      state.ephemeralMessages.length = 0;
+      state.emitChange('ephemeral');
     },
     close: async () => {
-      browser.close();
+      pageHandler.close();
       socket.close();
       await deliverer.close();
       await new Promise<void>((resolve) => {
@@ -280,15 +278,15 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
 }
 
 /** Sends an event to the app if the app has the scope. */
-async function announce(core: Core, scope: string, event: JsonObject): Promise<void> {
+async function sendEvent(core: Core, scope: string, event: JsonObject): Promise<void> {
   if (core.scopes !== undefined && !core.scopes.includes(scope)) return;
-  await core.deliverer.deliverEvent(eventPayload(core, event));
+  await core.deliverer.deliverEvent(buildEventPayload(core, event));
 }
 
 async function routeRequest(
   core: Core,
-  browser: Browser,
-  { isOpen = () => true, handle = async () => false }: Pick<WorkspaceOptions, 'isOpen' | 'handle'>,
+  pageHandler: PageHandler,
+  { isOpen = () => true, handleRequest = async () => false }: WorkspaceOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -303,17 +301,17 @@ async function routeRequest(
       String(request.headers['content-type'] ?? ''),
       await readBody(request),
     );
-    const accepted = receiveUpload(core, id, bytes);
-    sendText(response, accepted ? 200 : 400, accepted ? `OK - ${bytes.length}` : 'invalid upload');
+    const isAccepted = receiveUpload(core, id, bytes);
+    sendText(response, isAccepted ? 200 : 400, isAccepted ? `OK - ${bytes.length}` : 'invalid upload');
   } else if (section === 'files-pri') {
     const content = readPrivateFile(core, id, request.headers.authorization);
-    // Slack redirects readers without permission to its sign-in page.
+    // Slack redirects requests without permission to its sign-in page.
     if (content) response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(content);
     else response.writeHead(302, { location: core.origin }).end();
   } else {
     rejectCrossOrigin(request);
-    if (await handle(url.pathname, request, response)) return;
-    if (isOpen()) await browser.handle(request, response, url);
+    if (await handleRequest(url.pathname, request, response)) return;
+    if (isOpen()) await pageHandler.handle(request, response, url);
     else response.writeHead(503, STARTING_HEADERS).end(STARTING_PAGE);
   }
 }
@@ -325,12 +323,12 @@ const STARTING_PAGE = `<!doctype html>
 <meta http-equiv="refresh" content="1">
 <title>Starting</title>
 <p>The app is starting. This page opens as soon as it can be used.</p>
-<!-- A refresh of an address with a fragment doesn't load the page again. -->
+<!-- A meta refresh doesn't reload a page whose URL has a fragment. -->
 <script>setTimeout(() => location.reload(), 1000)</script>
 </html>
 `;
 
-/** Handles what an app posts to a response URL. In the log and in faults, the method is called `response_url`. */
+/** Handles an app's request to a response URL. In the call log and in faults, its method is `response_url`. */
 async function handleResponseUrl(
   core: Core,
   key: string,
@@ -338,34 +336,37 @@ async function handleResponseUrl(
   response: ServerResponse,
 ): Promise<void> {
   const args = parseObject((await readBody(request)).toString('utf8'));
-  const fault = await core.faults.apply('response_url', core.responseUrls.channelOf(key));
+  const fault = await core.faults.apply('response_url', core.responseUrls.findChannel(key));
   let error: string | undefined;
   try {
     if (fault && fault.kind !== 'lost_answer') {
-      error = faultName(fault);
-      answerFault(fault, response);
+      error = getFaultCode(fault);
+      sendFaultResponse(fault, response);
       return;
     }
     const responsePlace = core.responseUrls.use(key);
     if (!args) throw new SlackError('invalid_payload');
-    respond(core, responsePlace, args);
+    handleResponse(core, responsePlace, args);
     if (fault) request.socket.destroy();
     else sendText(response, 200, 'ok');
   } catch (slackError) {
     if (!(slackError instanceof SlackError)) throw slackError;
     error = slackError.code;
-    const isUnusable = ['expired_url', 'used_url', 'no_such_url'].includes(slackError.code);
-    sendJson(response, isUnusable ? 404 : 400, { ok: false, error: slackError.code, ...slackError.fields });
+    const isUrlUnusable = ['expired_url', 'used_url', 'no_such_url'].includes(slackError.code);
+    sendJson(response, isUrlUnusable ? 404 : 400, {
+      ok: false,
+      error: slackError.code,
+      ...slackError.fields,
+    });
   } finally {
-    const ok = error === undefined;
     core.calls.push({
       method: 'response_url',
       args: args ?? {},
-      at: core.state.now(),
-      ok,
+      calledAt: core.state.now(),
+      ok: error === undefined,
       ...(error !== undefined && { error }),
     });
-    core.state.changed('call');
+    core.state.emitChange('call');
   }
 }
 
@@ -394,14 +395,16 @@ function waitFor<T>(
 ): Promise<T> {
   const timeoutMs = options.timeoutMs ?? DEFAULT_WAIT_MS;
   return new Promise((resolve, reject) => {
-    let stop = (): void => {};
+    let unsubscribe = (): void => {};
     const settle = (finish: () => void): void => {
       clearTimeout(timer);
-      stop();
+      unsubscribe();
       finish();
     };
     const timer = setTimeout(() => {
-      settle(() => reject(new Error(`waited ${timeoutMs} ms for ${options.what}\n${summarize(core)}`)));
+      settle(() =>
+        reject(new Error(`waited ${timeoutMs} ms for ${options.what}\n${summarizeWorkspace(core)}`)),
+      );
     }, timeoutMs);
     const check = (): void => {
       try {
@@ -411,27 +414,28 @@ function waitFor<T>(
         settle(() => reject(error));
       }
     };
-    stop = core.state.onChange(check);
+    unsubscribe = core.state.onChange(check);
     check();
   });
 }
 
-/** Describes the content of the workspace for the error if a wait times out. */
-function summarize(core: Core): string {
+/** Describes the workspace's content for the timeout error of `waitFor`. */
+function summarizeWorkspace(core: Core): string {
   const { state } = core;
   const lines: string[] = [];
   const formatMessage = (message: Message): string =>
     `  ${message.ephemeral_to === undefined ? '' : `(only ${message.ephemeral_to}) `}${message.thread_ts === undefined ? '' : '↳ '}${message.user}: ${message.text.slice(0, 200)}`;
-  for (const [id, list] of state.messages) {
-    if (list.length > 0)
-      lines.push(`${state.channels.get(id)?.name ?? id}:`, ...list.slice(-8).map(formatMessage));
+  for (const [id, channelMessages] of state.messages) {
+    if (channelMessages.length > 0)
+      lines.push(`${state.channels.get(id)?.name ?? id}:`, ...channelMessages.slice(-8).map(formatMessage));
   }
-  if (state.ephemerals.length > 0) lines.push('ephemeral:', ...state.ephemerals.slice(-8).map(formatMessage));
+  if (state.ephemeralMessages.length > 0)
+    lines.push('ephemeral:', ...state.ephemeralMessages.slice(-8).map(formatMessage));
   for (const [user, views] of state.modals) {
     for (const view of views) lines.push(`view of ${user}: ${view.callback_id} "${view.title?.text ?? ''}"`);
   }
-  const failed = core.calls.filter(({ ok }) => !ok).slice(-5);
-  for (const call of failed) lines.push(`failed call: ${call.method} ${call.error ?? ''}`);
+  const failedCalls = core.calls.filter(({ ok }) => !ok).slice(-5);
+  for (const call of failedCalls) lines.push(`failed call: ${call.method} ${call.error ?? ''}`);
   for (const { payload, answer, transport } of core.deliverer.log
     .filter(({ answer: { acked } }) => !acked)
     .slice(-5)) {

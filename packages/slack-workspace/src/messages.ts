@@ -1,16 +1,16 @@
-import { checkBlocks, textLength } from './blocks.ts';
+import { checkBlocks, getTextLength } from './blocks.ts';
 import type { Core } from './core.ts';
 import { SlackError } from './errors.ts';
 import { LIMITS } from './limits.ts';
-import { mentionsIn } from './mentions.ts';
-import { Checker, describeProblem, isObject, type Problem, textOf } from './problems.ts';
+import { findMentions } from './mentions.ts';
+import { Checker, describeProblem, getString, isObject, type Problem } from './problems.ts';
 import type { Channel, Json, JsonObject, Message } from './protocol.ts';
 import { APP, SLACKBOT_ID } from './seed.ts';
-import { botAuthor } from './state.ts';
+import { getBotAuthor } from './state.ts';
 import { addMissingIds } from './views.ts';
 
-/** The content of an app's message, before it is checked. */
-export interface Content {
+/** The content of an app's message, not validated. */
+export interface MessageContent {
   text?: string | undefined;
   blocks?: Json | undefined;
   /** Always refused, because this workspace doesn't support attachments. */
@@ -18,14 +18,14 @@ export interface Content {
   metadata?: Json | undefined;
 }
 
-/** Slack has no such code, so it can't be mistaken for a refusal by Slack. */
-const UNSUPPORTED = 'unsupported_by_local_workspace';
+/** Not one of Slack's codes, so the error can't be mistaken for one of Slack's. */
+const UNSUPPORTED_CODE = 'unsupported_by_local_workspace';
 
-/** The error has Slack's format. If only this workspace refuses the content, the error has its own code. */
+/** The error has Slack's format. Its code is `unsupported_by_local_workspace` if a problem is marked as unsupported. */
 export function createContentError(code: string, problems: Problem[]): SlackError {
   const errors = problems.map(describeProblem);
-  const isOwnRefusal = problems.some(({ unsupported }) => unsupported === true);
-  return new SlackError(isOwnRefusal ? UNSUPPORTED : code, {
+  const hasUnsupportedContent = problems.some(({ isUnsupported }) => isUnsupported === true);
+  return new SlackError(hasUnsupportedContent ? UNSUPPORTED_CODE : code, {
     errors,
     response_metadata: { messages: errors.map((error) => `[ERROR] ${error}`) },
   });
@@ -37,22 +37,27 @@ export function createContentError(code: string, problems: Problem[]): SlackErro
  * @throws SlackError `no_text`, `msg_too_long`, `invalid_blocks`, `unsupported_by_local_workspace`,
  *   `msg_blocks_too_long`, `invalid_metadata_format` or `metadata_too_large`.
  */
-export function composeMessage(channel: string, ts: string, content: Content, maxText: number): Message {
+export function composeMessage(
+  channel: string,
+  ts: string,
+  content: MessageContent,
+  maxTextLength: number,
+): Message {
   const text = content.text ?? '';
   const blocks = validateBlocks(content.blocks, ts);
   rejectAttachments(content.attachments);
   if (text === '' && blocks.length === 0) throw new SlackError('no_text');
-  if (text.length > maxText) throw new SlackError('msg_too_long');
+  if (text.length > maxTextLength) throw new SlackError('msg_too_long');
   const metadata = validateMetadata(content.metadata);
   return {
     type: 'message',
     channel,
     ts,
-    ...botAuthor(),
+    ...getBotAuthor(),
     text,
     blocks,
     ...(metadata && { metadata }),
-    notifies: mentionsIn(text, blocks),
+    notifies: findMentions(text, blocks),
   };
 }
 
@@ -61,7 +66,7 @@ function validateBlocks(blocks: Json | undefined, ts: string): JsonObject[] {
   if (!Array.isArray(blocks)) throw new SlackError('invalid_blocks_format');
   const problems = checkBlocks(blocks, 'message', '/blocks');
   if (problems.length > 0) throw createContentError('invalid_blocks', problems);
-  if (textLength(blocks) > LIMITS.message.blocksText) throw new SlackError('msg_blocks_too_long');
+  if (getTextLength(blocks) > LIMITS.message.blocksText) throw new SlackError('msg_blocks_too_long');
   return addMissingIds(blocks.filter(isObject), `b${ts}`);
 }
 
@@ -76,7 +81,7 @@ function validateMetadata(metadata: Json | undefined): Message['metadata'] {
   if (metadata === undefined || metadata === null) return undefined;
   if (!isObject(metadata)) throw new SlackError('invalid_metadata_format');
   if (Object.keys(metadata).length === 0) return undefined;
-  const type = textOf(metadata, 'event_type');
+  const type = getString(metadata, 'event_type');
   const payload = metadata['event_payload'];
   if (!type || !isObject(payload)) throw new SlackError('invalid_metadata_format');
   if (JSON.stringify(payload).length > LIMITS.message.metadata) throw new SlackError('metadata_too_large');
@@ -84,19 +89,19 @@ function validateMetadata(metadata: Json | undefined): Message['metadata'] {
 }
 
 /**
- * Finds a channel by id, by name with or without `#`, or by the id of a person for their direct message.
+ * Finds a channel by id or by name (with or without `#`), or a direct message by the id of the person.
  * @throws SlackError `channel_not_found`, `not_in_channel` or `is_archived`
  */
 export function requireWritableChannel(core: Core, idOrName: string): Channel {
   const { state } = core;
   if (state.users.has(idOrName) && idOrName !== APP.botUserId) return state.openDirectMessage(idOrName);
   const channel = requireChannel(core, idOrName);
-  requireWritable(channel);
+  assertWritable(channel);
   return channel;
 }
 
 /** @throws SlackError `channel_not_found`, `not_in_channel` or `is_archived` */
-export function requireWritable(channel: Channel): void {
+export function assertWritable(channel: Channel): void {
   if (!channel.members.includes(APP.botUserId))
     throw new SlackError(channel.is_private ? 'channel_not_found' : 'not_in_channel');
   if (channel.is_archived === true) throw new SlackError('is_archived');
@@ -124,6 +129,6 @@ export function notifyPerson(core: Core, channel: string, userId: string, text: 
     ephemeral_to: userId,
     notifies: [],
   };
-  core.state.post(message);
+  core.state.addMessage(message);
   return message;
 }

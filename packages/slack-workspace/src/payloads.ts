@@ -5,9 +5,9 @@ import type { Core } from './core.ts';
 import { escapeText } from './mentions.ts';
 import type { Channel, JsonObject, Message, User, View } from './protocol.ts';
 import { APP, TEAM } from './seed.ts';
-import { messageForApps } from './state.ts';
+import { buildAppMessage } from './state.ts';
 
-const WORKSPACE = {
+const COMMON_FIELDS = {
   token: APP.verificationToken,
   api_app_id: APP.id,
   team: { id: TEAM.id, domain: TEAM.domain },
@@ -35,7 +35,7 @@ function formatCommandText(core: Core, input: string): string {
   const channels = [...core.state.channels.values()];
   return escaped
     .replace(/(?<=^|\s)@([\w.-]+)/g, (mention, name: string) => {
-      // The page shows the real names of people, which start with a capital.
+      // A mention may be capitalized, because the page shows people's real names.
       const user = users.find((candidate) => candidate.name === name.toLowerCase());
       return user ? `<@${user.id}|${user.name}>` : mention;
     })
@@ -47,7 +47,7 @@ function formatCommandText(core: Core, input: string): string {
     .replace(/(?<=^|\s)((?:[a-z0-9-]+\.)+[a-z]{2,})(?=$|\s)/gi, '<http://$1|$1>');
 }
 
-export function commandPayload(
+export function buildCommandPayload(
   core: Core,
   user: User,
   channel: Channel,
@@ -73,7 +73,7 @@ export function commandPayload(
   };
 }
 
-export function messageActionsPayload(
+export function buildMessageActionsPayload(
   core: Core,
   user: User,
   channel: Channel,
@@ -81,35 +81,35 @@ export function messageActionsPayload(
   action: JsonObject,
   triggerId: string,
 ): JsonObject {
-  const ephemeral = message.ephemeral_to !== undefined;
+  const isEphemeral = message.ephemeral_to !== undefined;
   const responsePath = core.responseUrls.issuePath({
     channel: channel.id,
     userId: user.id,
     ts: message.ts,
-    ephemeral,
+    isEphemeral,
   });
   return {
     type: 'block_actions',
-    ...WORKSPACE,
+    ...COMMON_FIELDS,
     user: formatUser(user),
     container: {
       type: 'message',
       message_ts: message.ts,
       channel_id: channel.id,
-      is_ephemeral: ephemeral,
+      is_ephemeral: isEphemeral,
       ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
     },
     trigger_id: triggerId,
     channel: formatChannel(channel),
     // Slack doesn't store ephemeral messages, so their payload has no message.
-    ...(!ephemeral && { message: messageForApps(message, false) }),
+    ...(!isEphemeral && { message: buildAppMessage(message, false) }),
     state: { values: {} },
     response_url: core.origin + responsePath,
     actions: [action],
   };
 }
 
-export function viewActionsPayload(
+export function buildViewActionsPayload(
   user: User,
   view: View,
   action: JsonObject,
@@ -117,7 +117,7 @@ export function viewActionsPayload(
 ): JsonObject {
   return {
     type: 'block_actions',
-    ...WORKSPACE,
+    ...COMMON_FIELDS,
     user: formatUser(user),
     container: { type: 'view', view_id: view.id },
     trigger_id: triggerId,
@@ -126,10 +126,10 @@ export function viewActionsPayload(
   };
 }
 
-export function submissionPayload(user: User, view: View, triggerId: string): JsonObject {
+export function buildSubmissionPayload(user: User, view: View, triggerId: string): JsonObject {
   return {
     type: 'view_submission',
-    ...WORKSPACE,
+    ...COMMON_FIELDS,
     user: formatUser(user),
     trigger_id: triggerId,
     view: viewForApps(view),
@@ -137,7 +137,7 @@ export function submissionPayload(user: User, view: View, triggerId: string): Js
   };
 }
 
-export function messageShortcutPayload(
+export function buildMessageShortcutPayload(
   core: Core,
   user: User,
   channel: Channel,
@@ -145,10 +145,10 @@ export function messageShortcutPayload(
   callbackId: string,
   triggerId: string,
 ): JsonObject {
-  const { api_app_id: _app, ...workspace } = WORKSPACE;
+  const { api_app_id: _app, ...commonFields } = COMMON_FIELDS;
   return {
     type: 'message_action',
-    ...workspace,
+    ...commonFields,
     action_ts: core.state.nextTs(),
     user: formatUser(user),
     channel: formatChannel(channel),
@@ -156,20 +156,20 @@ export function messageShortcutPayload(
     trigger_id: triggerId,
     response_url: core.origin + core.responseUrls.issuePath({ channel: channel.id, userId: user.id }),
     message_ts: message.ts,
-    message: messageForApps(message, false),
+    message: buildAppMessage(message, false),
   };
 }
 
-export function globalShortcutPayload(
+export function buildGlobalShortcutPayload(
   core: Core,
   user: User,
   callbackId: string,
   triggerId: string,
 ): JsonObject {
-  const { api_app_id: _app, ...workspace } = WORKSPACE;
+  const { api_app_id: _app, ...commonFields } = COMMON_FIELDS;
   return {
     type: 'shortcut',
-    ...workspace,
+    ...commonFields,
     action_ts: core.state.nextTs(),
     user: formatUser(user),
     callback_id: callbackId,
@@ -177,7 +177,7 @@ export function globalShortcutPayload(
   };
 }
 
-export function eventPayload(core: Core, event: JsonObject): JsonObject {
+export function buildEventPayload(core: Core, event: JsonObject): JsonObject {
   return {
     token: APP.verificationToken,
     team_id: TEAM.id,
@@ -199,8 +199,8 @@ export function eventPayload(core: Core, event: JsonObject): JsonObject {
   };
 }
 
-export function homeOpenedEvent(core: Core, user: User): JsonObject {
-  const home = core.state.homes.get(user.id);
+export function buildHomeOpenedEvent(core: Core, user: User): JsonObject {
+  const home = core.state.homeViews.get(user.id);
   return {
     type: 'app_home_opened',
     user: user.id,
@@ -212,7 +212,7 @@ export function homeOpenedEvent(core: Core, user: User): JsonObject {
 }
 
 /** Slack sends this event to every app that may read users. */
-export function userChangeEvent(core: Core, user: User): JsonObject {
+export function buildUserChangeEvent(core: Core, user: User): JsonObject {
   const now = core.state.now();
   return {
     type: 'user_change',
@@ -222,26 +222,26 @@ export function userChangeEvent(core: Core, user: User): JsonObject {
   };
 }
 
-/** The event lists the people who joined or left, not all members. */
-export function membersChangedEvent(
+/** Lists the people who joined or left, not all members. */
+export function buildMembersChangedEvent(
   core: Core,
   groupId: string,
-  before: string[],
-  after: string[],
+  previousUserIds: string[],
+  currentUserIds: string[],
 ): JsonObject {
-  const added = after.filter((id) => !before.includes(id));
-  const removed = before.filter((id) => !after.includes(id));
-  const seconds = Math.floor(core.state.now() / 1_000);
+  const addedUserIds = currentUserIds.filter((id) => !previousUserIds.includes(id));
+  const removedUserIds = previousUserIds.filter((id) => !currentUserIds.includes(id));
+  const nowSeconds = Math.floor(core.state.now() / 1_000);
   return {
     type: 'subteam_members_changed',
     subteam_id: groupId,
     team_id: TEAM.id,
-    date_previous_update: seconds,
-    date_update: seconds,
-    added_users: added,
-    added_users_count: added.length,
-    removed_users: removed,
-    removed_users_count: removed.length,
+    date_previous_update: nowSeconds,
+    date_update: nowSeconds,
+    added_users: addedUserIds,
+    added_users_count: addedUserIds.length,
+    removed_users: removedUserIds,
+    removed_users_count: removedUserIds.length,
     event_ts: core.state.nextTs(),
   };
 }

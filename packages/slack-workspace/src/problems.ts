@@ -1,14 +1,14 @@
 import type { Json, JsonObject } from './protocol.ts';
 
-/** Content that Slack refuses, with its position in Slack's notation (`/blocks/0/text/text`). */
+/** Content that Slack refuses, with its JSON pointer (`/blocks/0/text/text`). */
 export interface Problem {
   message: string;
   pointer: string;
-  /** Slack may accept it, but this workspace doesn't support it. */
-  unsupported?: true;
+  /** Slack may accept the content, but the local workspace doesn't support it. */
+  isUnsupported?: true;
 }
 
-/** As in Slack's `response_metadata.messages`. */
+/** Formats a problem as an entry of Slack's `response_metadata.messages`. */
 export function describeProblem(problem: Problem): string {
   return `${problem.message} [json-pointer:${problem.pointer}]`;
 }
@@ -18,17 +18,17 @@ export function isObject(value: Json | undefined): value is JsonObject {
 }
 
 /** Undefined if the field is missing or isn't text. */
-export function textOf(object: JsonObject, field: string): string | undefined {
+export function getString(object: JsonObject, field: string): string | undefined {
   const value = object[field];
   return typeof value === 'string' ? value : undefined;
 }
 
-export function objectsOf(object: JsonObject, field: string): JsonObject[] {
+export function getObjects(object: JsonObject, field: string): JsonObject[] {
   const value = object[field];
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Collects problems while it reads a structure. Each method returns the valid part of what it checks. */
+/** Checks fields of JSON objects and collects the problems. A value is returned only if its type is right. */
 export class Checker {
   readonly problems: Problem[] = [];
 
@@ -36,10 +36,10 @@ export class Checker {
     this.problems.push({ message, pointer });
   }
 
-  /** @param what as in "the block `carousel`" */
-  addUnsupported(what: string, pointer: string): void {
-    const message = `the local workspace does not support ${what}`;
-    this.problems.push({ message, pointer, unsupported: true });
+  /** @param subject for example "the block `carousel`" */
+  addUnsupported(subject: string, pointer: string): void {
+    const message = `the local workspace does not support ${subject}`;
+    this.problems.push({ message, pointer, isUnsupported: true });
   }
 
   string(
@@ -105,7 +105,7 @@ export class Checker {
     return value;
   }
 
-  /** Like {@link list}, for lists of objects. Includes the pointer of each object. */
+  /** Like {@link list}, but returns only objects, with their pointers. */
   objects(
     object: JsonObject,
     field: string,
@@ -131,14 +131,15 @@ export class Checker {
     return undefined;
   }
 
-  /** Refuses other fields, because they would have no effect here. */
-  onlyFields(object: JsonObject, allowed: readonly string[], pointer: string): void {
+  /** Refuses all other fields, because the local workspace would ignore them. */
+  rejectUnknownFields(object: JsonObject, allowedFields: readonly string[], pointer: string): void {
     for (const field of Object.keys(object)) {
-      if (!allowed.includes(field)) this.addUnsupported(`the field \`${field}\``, `${pointer}/${field}`);
+      if (!allowedFields.includes(field))
+        this.addUnsupported(`the field \`${field}\``, `${pointer}/${field}`);
     }
   }
 
-  /** A text object (`plain_text` or `mrkdwn`). */
+  /** Checks a text object (`plain_text` or `mrkdwn`). */
   text(
     object: JsonObject,
     field: string,
@@ -155,6 +156,6 @@ export class Checker {
       oneOf: rule.plain ? ['plain_text'] : ['plain_text', 'mrkdwn'],
     });
     this.string(text, 'text', pointer, { required: true, min: 1, max: rule.max });
-    this.onlyFields(text, ['type', 'text', type === 'mrkdwn' ? 'verbatim' : 'emoji'], pointer);
+    this.rejectUnknownFields(text, ['type', 'text', type === 'mrkdwn' ? 'verbatim' : 'emoji'], pointer);
   }
 }

@@ -25,10 +25,11 @@ const userSchema = z.object({
   is_bot: z.boolean(),
   /** Whether the person belongs to another workspace and is here through a shared channel. */
   is_stranger: z.boolean(),
-  /** Deactivated. */
+  /** Whether the person is deactivated. */
   deleted: z.boolean(),
-  /** Whether the person is a guest, in one or several channels. */
+  /** Whether the person is a guest. */
   is_restricted: z.boolean(),
+  /** Whether the person is a guest in only one channel. */
   is_ultra_restricted: z.boolean(),
   /** The role of this person in the demo, for example "asks". */
   role: z.string(),
@@ -77,7 +78,7 @@ export const messageSchema = z.object({
 });
 export type Message = z.infer<typeof messageSchema>;
 
-/** Values of the elements of a view or message that have a state, by block id and then action id. */
+/** The state of each stateful element, by block id and then action id. */
 const stateValuesSchema = z.record(z.string(), z.record(z.string(), jsonObjectSchema));
 export type StateValues = z.infer<typeof stateValuesSchema>;
 
@@ -119,7 +120,7 @@ export type CommandHint = z.infer<typeof commandHintSchema>;
 const shortcutHintSchema = z.object({ name: z.string(), callback_id: z.string() });
 export type ShortcutHint = z.infer<typeof shortcutHintSchema>;
 
-/** `GET /local/state?user=U…`: everything that the person sees. Without a user, the first person. */
+/** `GET /local/state?user=U…`: everything that the person sees. `user` defaults to the first person. */
 export const snapshotSchema = z.object({
   /** Incremented by each change. Included in events. */
   version: z.number(),
@@ -141,10 +142,10 @@ export const snapshotSchema = z.object({
 });
 export type Snapshot = z.infer<typeof snapshotSchema>;
 
-/** `GET /local/events` (server-sent events): something has changed, so the state must be read again. */
+/** `GET /local/events` (server-sent events): the state has changed and must be fetched again. */
 export const changeSchema = z.object({
   version: z.number(),
-  /** `message`, `ephemeral`, `view`, `home`, `channel`, or `host.<name>` for an event of the host. */
+  /** `message`, `ephemeral`, `view`, `home`, `channel`, or `host.<name>` for an event from the host. */
   topic: z.string(),
   channel: z.string().optional(),
   user: z.string().optional(),
@@ -178,7 +179,7 @@ export const requestSchemas = {
     block_id: z.string().optional(),
     value: z.string().optional(),
   }),
-  /** Fills in one input of a dialog. If the input dispatches, the app gets an event. */
+  /** Fills in one input of a dialog. If the input has `dispatch_action`, the app gets an event. */
   input: z.object({
     user: z.string(),
     view: z.string(),
@@ -200,20 +201,20 @@ export type RequestBody<N extends RequestName> = z.infer<(typeof requestSchemas)
  * The response to `command`, `act`, `input`, `shortcut` and `home`: whether the app acknowledged in time. `input`
  * returns `{}` if the app gets no event; `close` always returns `{}`.
  */
-export interface ActResult {
+export interface ActionResult {
   /** Whether the app acknowledged within Slack's 3 seconds. */
   acked: boolean;
   /** Milliseconds until the acknowledgement or the timeout. */
   ackMs: number;
   /** The HTTP status; null if there was no response; 200 over Socket Mode. */
   status: number | null;
-  /** Why it failed, as Slack calls it: `operation_timeout` or `dispatch_failed`. */
+  /** Slack's error code: `operation_timeout` or `dispatch_failed`. */
   error?: string;
   triggerId: string;
 }
 
 export type SubmitResult =
-  /** By block id. `sent` is false if Slack itself refused without asking the app. */
+  /** The errors are by block id. `sent` is false if Slack refused the input without sending it to the app. */
   | { outcome: 'errors'; errors: Record<string, string>; sent: boolean }
   | { outcome: 'closed' }
   | { outcome: 'updated' | 'pushed'; view: View }

@@ -6,12 +6,12 @@ import { LIMITS } from './limits.ts';
 import { composeMessage } from './messages.ts';
 import type { JsonObject, Message } from './protocol.ts';
 
-export interface ResponsePlace {
+export interface ResponseTarget {
   channel: string;
   userId: string;
   /** The message that was clicked, if there was one. */
   ts?: string;
-  ephemeral?: boolean;
+  isEphemeral?: boolean;
 }
 
 const bodySchema = z.object({
@@ -27,61 +27,61 @@ const bodySchema = z.object({
 
 /** Response URLs, which can be used five times within 30 minutes (docs.slack.dev, handling user interaction). */
 export class ResponseUrls {
-  readonly #issued = new Map<string, ResponsePlace & { at: number; uses: number }>();
+  readonly #issued = new Map<string, ResponseTarget & { issuedAt: number; useCount: number }>();
   readonly #now: () => number;
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  issuePath(place: ResponsePlace): string {
+  issuePath(target: ResponseTarget): string {
     const key = randomBytes(12).toString('hex');
-    this.#issued.set(key, { ...place, at: this.#now(), uses: 0 });
+    this.#issued.set(key, { ...target, issuedAt: this.#now(), useCount: 0 });
     return `/response/${key}`;
   }
 
-  channelOf(key: string): string | undefined {
+  findChannel(key: string): string | undefined {
     return this.#issued.get(key)?.channel;
   }
 
   /** @throws SlackError `no_such_url`, `expired_url` or `used_url`. */
-  use(key: string): ResponsePlace {
-    const place = this.#issued.get(key);
-    if (!place) throw new SlackError('no_such_url');
-    if (this.#now() - place.at > LIMITS.responseUrl.validMs) throw new SlackError('expired_url');
-    if (place.uses >= LIMITS.responseUrl.uses) throw new SlackError('used_url');
-    place.uses += 1;
-    return place;
+  use(key: string): ResponseTarget {
+    const target = this.#issued.get(key);
+    if (!target) throw new SlackError('no_such_url');
+    if (this.#now() - target.issuedAt > LIMITS.responseUrl.validMs) throw new SlackError('expired_url');
+    if (target.useCount >= LIMITS.responseUrl.uses) throw new SlackError('used_url');
+    target.useCount += 1;
+    return target;
   }
 }
 
 /**
- * Handles what an app posts to a response URL, or its direct response to a command.
+ * Handles an app's message, which was posted to a response URL or returned directly in response to a command.
  * @throws SlackError with the codes of `chat.postMessage`, or `message_not_found`
  */
-export function respond(core: Core, place: ResponsePlace, content: JsonObject): void {
+export function handleResponse(core: Core, target: ResponseTarget, content: JsonObject): void {
   const { state } = core;
   const parsed = bodySchema.safeParse(content);
   if (!parsed.success) throw new SlackError('invalid_payload');
   const body = parsed.data;
-  const original = findOriginal(core, place);
+  const originalMessage = findOriginalMessage(core, target);
   if (body.delete_original) {
-    if (!original) throw new SlackError('message_not_found');
-    state.remove(original);
+    if (!originalMessage) throw new SlackError('message_not_found');
+    state.removeMessage(originalMessage);
     return;
   }
-  const replacedMessage = body.replace_original === true ? original : undefined;
-  if (body.replace_original === true && place.ts !== undefined && !replacedMessage)
+  const replacedMessage = body.replace_original === true ? originalMessage : undefined;
+  if (body.replace_original === true && target.ts !== undefined && !replacedMessage)
     throw new SlackError('message_not_found');
   const message = composeMessage(
-    place.channel,
+    target.channel,
     replacedMessage?.ts ?? state.nextTs(),
     body,
     LIMITS.message.text,
   );
   if (replacedMessage) {
     const { thread_ts, ephemeral_to, metadata } = replacedMessage;
-    state.replace({
+    state.replaceMessage({
       ...(metadata && { metadata }),
       ...message,
       ...(thread_ts !== undefined && { thread_ts }),
@@ -90,21 +90,21 @@ export function respond(core: Core, place: ResponsePlace, content: JsonObject): 
     });
     return;
   }
-  // The response to a command can also be replaced.
-  if (place.ts === undefined && body.response_type !== 'in_channel') {
-    place.ts = message.ts;
-    place.ephemeral = true;
+  // The app can later replace its response to a command.
+  if (target.ts === undefined && body.response_type !== 'in_channel') {
+    target.ts = message.ts;
+    target.isEphemeral = true;
   }
-  state.post({
+  state.addMessage({
     ...message,
     ...(body.thread_ts !== undefined && { thread_ts: body.thread_ts }),
-    ...(body.response_type !== 'in_channel' && { ephemeral_to: place.userId }),
+    ...(body.response_type !== 'in_channel' && { ephemeral_to: target.userId }),
   });
 }
 
-function findOriginal(core: Core, place: ResponsePlace): Message | undefined {
-  if (place.ts === undefined) return undefined;
-  return place.ephemeral
-    ? core.state.findEphemeral(place.channel, place.ts)
-    : core.state.find(place.channel, place.ts);
+function findOriginalMessage(core: Core, target: ResponseTarget): Message | undefined {
+  if (target.ts === undefined) return undefined;
+  return target.isEphemeral
+    ? core.state.findEphemeral(target.channel, target.ts)
+    : core.state.findMessage(target.channel, target.ts);
 }

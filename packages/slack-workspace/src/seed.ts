@@ -1,14 +1,13 @@
 import type { Channel, User } from './protocol.ts';
 
-/** The invented identities are valid only on this machine. */
+/** These made-up ids are valid only in the local workspace. */
 export const TEAM = { id: 'T0STEWARD', domain: 'steward-demo' } as const;
 const OTHER_TEAM_ID = 'T0ELSEWHERE';
 export const APP = {
   id: 'A0STEWARD',
   botId: 'B0STEWARD',
   botUserId: 'U0STEWARD',
-  /** The bot's handle. */
-  botUser: 'app',
+  botHandle: 'app',
   verificationToken: 'local-verification-token',
 } as const;
 /** The author of Slack's own messages to a person, for example that a command failed. */
@@ -31,7 +30,7 @@ export interface Seed {
   usergroups: Usergroup[];
 }
 
-function createUser(id: string, name: string, role: string, tz: string, more: Partial<User> = {}): User {
+function createUser(id: string, name: string, role: string, tz: string, overrides: Partial<User> = {}): User {
   return {
     id,
     name: name.toLowerCase(),
@@ -46,7 +45,7 @@ function createUser(id: string, name: string, role: string, tz: string, more: Pa
     is_restricted: false,
     is_ultra_restricted: false,
     role,
-    ...more,
+    ...overrides,
   };
 }
 
@@ -60,13 +59,13 @@ function createChannel(
   return { id, name, members, topic, is_private, is_im: false };
 }
 
-/** The direct message between a person and the app. */
-export function directMessageId(userId: string): string {
+/** Returns the id of the direct message between a person and the app. */
+export function getDirectMessageId(userId: string): string {
   return `D${userId.slice(1)}`;
 }
 
-export function defaultSeed(): Seed {
-  const people = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
+export function createDefaultSeed(): Seed {
+  const memberIds = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
   const bot = APP.botUserId;
   return {
     teamName: 'Local workspace',
@@ -79,10 +78,10 @@ export function defaultSeed(): Seed {
       createUser('U0ADA', 'Ada', 'admin', 'Europe/London', { is_admin: true }),
     ],
     channels: [
-      createChannel('C0DOMAINS', 'domains', [...people, 'U0DAVE', bot], 'Ask for domains here'),
-      createChannel('C0GENERAL', 'general', [...people, bot], 'Everything else'),
-      createChannel('C0EXPIRY', 'domain-expiry', [...people, bot], 'What expires soon'),
-      createChannel('C0NOBOT', 'private-ish', people, 'The bot is not here'),
+      createChannel('C0DOMAINS', 'domains', [...memberIds, 'U0DAVE', bot], 'Ask for domains here'),
+      createChannel('C0GENERAL', 'general', [...memberIds, bot], 'Everything else'),
+      createChannel('C0EXPIRY', 'domain-expiry', [...memberIds, bot], 'What expires soon'),
+      createChannel('C0NOBOT', 'private-ish', memberIds, 'The bot is not here'),
       createChannel('C0LOCKED', 'leadership', ['U0ALICE', 'U0ADA'], 'Private, the bot is not here', true),
       {
         id: 'D0ALICEBOB',

@@ -8,8 +8,8 @@ import { APP } from './seed.ts';
 
 const acknowledgementSchema = z.object({ envelope_id: z.string(), payload: z.json().optional() });
 
-const TICKET_VALID_MS = 30_000;
-const PING_EVERY_MS = 10_000;
+const TICKET_LIFETIME_MS = 30_000;
+const PING_INTERVAL_MS = 10_000;
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 export type EnvelopeType = 'slash_commands' | 'interactive' | 'events_api';
@@ -19,31 +19,31 @@ export class SocketMode {
   readonly #tickets = new Map<string, number>();
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
   readonly #connections = new Set<WebSocket>();
-  readonly #askedToReconnect = new WeakSet<WebSocket>();
+  readonly #reconnectingConnections = new WeakSet<WebSocket>();
   #connectionTurn = 0;
   readonly #pendingAcknowledgements = new Map<string, (payload: Json | undefined) => void>();
-  readonly #onChanged: () => void;
-  readonly #pings: NodeJS.Timeout;
+  readonly #onConnectionChange: () => void;
+  readonly #pingTimer: NodeJS.Timeout;
 
-  constructor(onChanged: () => void) {
-    this.#onChanged = onChanged;
-    this.#pings = setInterval(() => {
+  constructor(onConnectionChange: () => void) {
+    this.#onConnectionChange = onConnectionChange;
+    this.#pingTimer = setInterval(() => {
       for (const connection of this.#connections) connection.ping('Ping from local workspace');
-    }, PING_EVERY_MS).unref();
+    }, PING_INTERVAL_MS).unref();
   }
 
-  get connections(): number {
+  get connectionCount(): number {
     return this.#connections.size;
   }
 
-  /** The path for `apps.connections.open`. Its ticket can open one connection. */
+  /** Returns the path for `apps.connections.open`. Its ticket can open one connection. */
   issuePath(): string {
     const ticket = randomBytes(16).toString('hex');
-    this.#tickets.set(ticket, Date.now() + TICKET_VALID_MS);
+    this.#tickets.set(ticket, Date.now() + TICKET_LIFETIME_MS);
     return `/link/?ticket=${ticket}&app_id=${APP.id}`;
   }
 
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const url = new URL(request.url ?? '/', 'http://workspace');
     const ticket = url.searchParams.get('ticket') ?? '';
     const validUntil = this.#tickets.get(ticket) ?? 0;
@@ -58,11 +58,11 @@ export class SocketMode {
   #accept(connection: WebSocket): void {
     this.#connections.add(connection);
     connection.on('message', (data) => this.#handleAcknowledgement(String(data)));
-    // 'close' follows and is handled.
+    // Each error is followed by `close`, which is handled below.
     connection.on('error', () => undefined);
     connection.on('close', () => {
       this.#connections.delete(connection);
-      this.#onChanged();
+      this.#onConnectionChange();
     });
     connection.send(
       JSON.stringify({
@@ -72,12 +72,12 @@ export class SocketMode {
         debug_info: { host: 'local-workspace', approximate_connection_time: 18_060 },
       }),
     );
-    this.#onChanged();
+    this.#onConnectionChange();
   }
 
   /**
-   * Sends an envelope over one of the connections in turn. If a connection was asked to disconnect, it is used only if
-   * there is no other.
+   * Sends an envelope, using the connections in turn. Connections that were asked to reconnect are used only if there
+   * are no others.
    * @returns the payload of the acknowledgement; the promise may never settle, so race it against a timeout
    */
   send(
@@ -86,10 +86,12 @@ export class SocketMode {
     retry?: { num: number; reason: string },
   ): Promise<Json | undefined> {
     const connections = [...this.#connections];
-    const remaining = connections.filter((candidate) => !this.#askedToReconnect.has(candidate));
-    const usable = remaining.length > 0 ? remaining : connections;
+    const stayingConnections = connections.filter(
+      (candidate) => !this.#reconnectingConnections.has(candidate),
+    );
+    const usableConnections = stayingConnections.length > 0 ? stayingConnections : connections;
     this.#connectionTurn += 1;
-    const connection = usable[this.#connectionTurn % usable.length];
+    const connection = usableConnections[this.#connectionTurn % usableConnections.length];
     if (!connection) return Promise.reject(new Error('no Socket Mode connection is open'));
     const envelopeId = randomBytes(16).toString('hex');
     return new Promise((resolve) => {
@@ -114,7 +116,7 @@ export class SocketMode {
       debug_info: { host: 'local' },
     });
     for (const connection of this.#connections) {
-      this.#askedToReconnect.add(connection);
+      this.#reconnectingConnections.add(connection);
       connection.send(text);
     }
   }
@@ -125,7 +127,7 @@ export class SocketMode {
   }
 
   close(): void {
-    clearInterval(this.#pings);
+    clearInterval(this.#pingTimer);
     this.disconnect();
   }
 

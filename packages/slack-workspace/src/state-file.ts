@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { channelSchema, fileSchema, messageSchema, viewSchema } from './protocol.ts';
 import type { SavedState, State } from './state.ts';
 
-const savedSchema = z.object({
+const savedStateSchema = z.object({
   format: z.literal(1),
   lastTs: z.number(),
   channels: z.array(channelSchema),
@@ -18,7 +18,7 @@ const WRITE_DELAY_MS = 200;
 
 export interface StateFile {
   /**
-   * Writes unsaved changes.
+   * Writes unsaved changes and stops saving.
    * @throws Error if the last write failed
    */
   flush(): Promise<void>;
@@ -30,25 +30,25 @@ export interface StateFile {
  * @throws Error if the file isn't a saved workspace
  */
 export function persistToFile(state: State, path: string): StateFile {
-  const saved = readSavedState(path);
-  if (saved) state.restore(saved);
+  const savedState = readSavedState(path);
+  if (savedState) state.restore(savedState);
   let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<void> = Promise.resolve();
+  let pendingWrite: Promise<void> = Promise.resolve();
   let writeError: Error | undefined;
   const write = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    writing = writing.then(async () => {
+    pendingWrite = pendingWrite.then(async () => {
       try {
         await mkdir(dirname(path), { recursive: true });
-        await writeFile(`${path}.new`, JSON.stringify(state.save()), { mode: 0o600 });
+        await writeFile(`${path}.new`, JSON.stringify(state.serialize()), { mode: 0o600 });
         await rename(`${path}.new`, path);
         writeError = undefined;
       } catch (error) {
-        writeError = new Error(`writing the workspace's state to ${path}`, { cause: error });
+        writeError = new Error(`can't write the workspace's state to ${path}`, { cause: error });
       }
     });
-    return writing;
+    return pendingWrite;
   };
   const unsubscribe = state.onChange(() => {
     timer ??= setTimeout(() => void write(), WRITE_DELAY_MS).unref();
@@ -56,7 +56,7 @@ export function persistToFile(state: State, path: string): StateFile {
   return {
     flush: async () => {
       unsubscribe();
-      await (timer || writeError ? write() : writing);
+      await (timer || writeError ? write() : pendingWrite);
       if (writeError) throw writeError;
     },
   };
@@ -68,11 +68,11 @@ function readSavedState(path: string): SavedState | undefined {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw new Error(`reading the workspace's state from ${path}`, { cause: error });
+    throw new Error(`can't read the workspace's state from ${path}`, { cause: error });
   }
   try {
-    return savedSchema.parse(JSON.parse(text));
+    return savedStateSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw new Error(`reading the workspace's state from ${path}: not a saved workspace`, { cause: error });
+    throw new Error(`can't read the workspace's state: ${path} is not a saved workspace`, { cause: error });
   }
 }

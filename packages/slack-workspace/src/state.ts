@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Change, Channel, FileInfo, JsonObject, Message, User, View } from './protocol.ts';
-import { APP, directMessageId, type Seed, TEAM, type Usergroup } from './seed.ts';
+import { APP, getDirectMessageId, type Seed, TEAM, type Usergroup } from './seed.ts';
 
 export interface StoredFile {
   info: FileInfo;
@@ -23,13 +23,13 @@ export class State {
   readonly channels = new Map<string, Channel>();
   readonly usergroups = new Map<string, Usergroup>();
   readonly messages = new Map<string, Message[]>();
-  readonly ephemerals: Message[] = [];
-  readonly homes = new Map<string, View>();
+  readonly ephemeralMessages: Message[] = [];
+  readonly homeViews = new Map<string, View>();
   /** Each person's open dialogs, topmost last. */
   readonly modals = new Map<string, View[]>();
   readonly files = new Map<string, StoredFile>();
-  /** Uploads that were announced but not completed, by file id. The length is in bytes. */
-  readonly uploads = new Map<string, { name: string; length: number; content?: Buffer }>();
+  /** Uploads that were announced but not completed, by file id. */
+  readonly uploads = new Map<string, { name: string; byteLength: number; content?: Buffer }>();
   readonly teamName: string;
   readonly enterpriseId: string | undefined;
   readonly appName: string;
@@ -47,7 +47,7 @@ export class State {
     for (const user of seed.users) this.users.set(user.id, user);
     for (const channel of seed.channels) this.channels.set(channel.id, channel);
     for (const group of seed.usergroups) this.usergroups.set(group.id, group);
-    this.users.set(APP.botUserId, botUser(seed.appName));
+    this.users.set(APP.botUserId, createBotUser(seed.appName));
     for (const user of seed.users) this.openDirectMessage(user.id);
   }
 
@@ -56,15 +56,15 @@ export class State {
     return () => this.#listeners.delete(listener);
   }
 
-  changed(topic: string, place: { channel?: string; user?: string } = {}): void {
+  emitChange(topic: string, scope: { channel?: string; user?: string } = {}): void {
     this.version += 1;
-    const change: Change = { version: this.version, topic, ...place };
+    const change: Change = { version: this.version, topic, ...scope };
     for (const listener of this.#listeners) listener(change);
   }
 
   /**
-   * The `ts` of a message: seconds with six decimal places. Values are unique and increase even if the clock doesn't
-   * advance.
+   * Returns the `ts` for a new message: seconds with six decimal places. Values are unique and increase even if the
+   * clock doesn't advance.
    */
   nextTs(): string {
     this.#lastTs = Math.max(Math.round(this.now() * 1_000), this.#lastTs + 1);
@@ -77,7 +77,7 @@ export class State {
   }
 
   openDirectMessage(userId: string): Channel {
-    const id = directMessageId(userId);
+    const id = getDirectMessageId(userId);
     const existing = this.channels.get(id);
     if (existing) return existing;
     const channel: Channel = {
@@ -89,11 +89,11 @@ export class State {
       topic: '',
     };
     this.channels.set(id, channel);
-    this.changed('channel', { channel: id });
+    this.emitChange('channel', { channel: id });
     return channel;
   }
 
-  messagesOf(channelId: string): Message[] {
+  getMessages(channelId: string): Message[] {
     const existing = this.messages.get(channelId);
     if (existing) return existing;
     const created: Message[] = [];
@@ -101,42 +101,44 @@ export class State {
     return created;
   }
 
-  find(channelId: string, ts: string): Message | undefined {
-    return this.messagesOf(channelId).find((message) => message.ts === ts);
+  findMessage(channelId: string, ts: string): Message | undefined {
+    return this.getMessages(channelId).find((message) => message.ts === ts);
   }
 
   findEphemeral(channelId: string, ts: string): Message | undefined {
-    return this.ephemerals.find((message) => message.channel === channelId && message.ts === ts);
+    return this.ephemeralMessages.find((message) => message.channel === channelId && message.ts === ts);
   }
 
-  post(message: Message): void {
-    this.#listOf(message).push(message);
-    this.#messageChanged(message);
+  addMessage(message: Message): void {
+    this.#getMessageList(message).push(message);
+    this.#emitMessageChange(message);
   }
 
-  replace(message: Message): void {
-    const list = this.#listOf(message);
-    const index = list.findIndex((old) => old.ts === message.ts && old.channel === message.channel);
-    if (index >= 0) list[index] = message;
-    this.#messageChanged(message);
+  replaceMessage(message: Message): void {
+    const messages = this.#getMessageList(message);
+    const index = messages.findIndex(
+      (candidate) => candidate.ts === message.ts && candidate.channel === message.channel,
+    );
+    if (index >= 0) messages[index] = message;
+    this.#emitMessageChange(message);
   }
 
-  remove(message: Message): void {
-    const list = this.#listOf(message);
-    const index = list.indexOf(message);
-    if (index >= 0) list.splice(index, 1);
-    this.#messageChanged(message);
+  removeMessage(message: Message): void {
+    const messages = this.#getMessageList(message);
+    const index = messages.indexOf(message);
+    if (index >= 0) messages.splice(index, 1);
+    this.#emitMessageChange(message);
   }
 
-  #listOf({ channel, ephemeral_to }: Message): Message[] {
-    return ephemeral_to === undefined ? this.messagesOf(channel) : this.ephemerals;
+  #getMessageList({ channel, ephemeral_to }: Message): Message[] {
+    return ephemeral_to === undefined ? this.getMessages(channel) : this.ephemeralMessages;
   }
 
-  #messageChanged({ channel, ephemeral_to }: Message): void {
-    this.changed(ephemeral_to === undefined ? 'message' : 'ephemeral', { channel });
+  #emitMessageChange({ channel, ephemeral_to }: Message): void {
+    this.emitChange(ephemeral_to === undefined ? 'message' : 'ephemeral', { channel });
   }
 
-  modalsOf(userId: string): View[] {
+  getModals(userId: string): View[] {
     const existing = this.modals.get(userId);
     if (existing) return existing;
     const created: View[] = [];
@@ -144,49 +146,50 @@ export class State {
     return created;
   }
 
-  /** Also finds Home views. */
-  findView(match: (view: View) => boolean): { view: View; userId: string } | undefined {
+  /** Finds an open dialog or a Home view. */
+  findView(matches: (view: View) => boolean): { view: View; userId: string } | undefined {
     for (const [userId, stack] of this.modals) {
-      const view = stack.find(match);
+      const view = stack.find(matches);
       if (view) return { view, userId };
     }
-    for (const [userId, view] of this.homes) if (match(view)) return { view, userId };
+    for (const [userId, view] of this.homeViews) if (matches(view)) return { view, userId };
     return undefined;
   }
 
   /** Replaces the view with the same id, or puts the view on top. */
-  show(userId: string, view: View): void {
+  showView(userId: string, view: View): void {
     if (view.type === 'home') {
-      this.homes.set(userId, view);
-      this.changed('home', { user: userId });
+      this.homeViews.set(userId, view);
+      this.emitChange('home', { user: userId });
       return;
     }
-    const stack = this.modalsOf(userId);
+    const stack = this.getModals(userId);
     const index = stack.findIndex((open) => open.id === view.id);
     if (index >= 0) stack[index] = view;
     else stack.push(view);
-    this.changed('view', { user: userId });
+    this.emitChange('view', { user: userId });
   }
 
-  /** Closes a dialog. With `all`, also closes all dialogs above and below it. */
-  closeView(userId: string, viewId: string, all: boolean): void {
-    const stack = this.modalsOf(userId);
-    const root = stack.find((view) => view.id === viewId)?.root_view_id;
-    const isClosed = (view: View) => view.id === viewId || (all && view.root_view_id === root);
+  /** Closes a dialog or the whole stack that contains it. */
+  closeView(userId: string, viewId: string, closesStack: boolean): void {
+    const stack = this.getModals(userId);
+    const rootViewId = stack.find((view) => view.id === viewId)?.root_view_id;
+    const shouldClose = (view: View) =>
+      view.id === viewId || (closesStack && view.root_view_id === rootViewId);
     this.modals.set(
       userId,
-      stack.filter((view) => !isClosed(view)),
+      stack.filter((view) => !shouldClose(view)),
     );
-    this.changed('view', { user: userId });
+    this.emitChange('view', { user: userId });
   }
 
-  save(): SavedState {
+  serialize(): SavedState {
     return {
       format: 1,
       lastTs: this.#lastTs,
       channels: [...this.channels.values()],
       messages: Object.fromEntries(this.messages),
-      homes: Object.fromEntries(this.homes),
+      homes: Object.fromEntries(this.homeViews),
       files: [...this.files.values()].map(({ info, content }) => ({
         info,
         base64: content.toString('base64'),
@@ -194,21 +197,21 @@ export class State {
     };
   }
 
-  restore(saved: SavedState): void {
-    this.#lastTs = saved.lastTs;
-    for (const channel of saved.channels) this.channels.set(channel.id, channel);
-    for (const [id, list] of Object.entries(saved.messages)) this.messages.set(id, list);
-    for (const [id, view] of Object.entries(saved.homes)) this.homes.set(id, view);
-    for (const { info, base64 } of saved.files) {
+  restore(savedState: SavedState): void {
+    this.#lastTs = savedState.lastTs;
+    for (const channel of savedState.channels) this.channels.set(channel.id, channel);
+    for (const [id, messages] of Object.entries(savedState.messages)) this.messages.set(id, messages);
+    for (const [id, view] of Object.entries(savedState.homes)) this.homeViews.set(id, view);
+    for (const { info, base64 } of savedState.files) {
       this.files.set(info.id, { info, content: Buffer.from(base64, 'base64') });
     }
   }
 }
 
-function botUser(name: string): User {
+function createBotUser(name: string): User {
   return {
     id: APP.botUserId,
-    name: APP.botUser,
+    name: APP.botHandle,
     real_name: name,
     team_id: TEAM.id,
     tz: 'UTC',
@@ -223,13 +226,19 @@ function botUser(name: string): User {
   };
 }
 
-export function botAuthor(): Pick<Message, 'user' | 'bot_id' | 'app_id'> {
+export function getBotAuthor(): Pick<Message, 'user' | 'bot_id' | 'app_id'> {
   return { user: APP.botUserId, bot_id: APP.botId, app_id: APP.id };
 }
 
-/** A message as it is sent to apps, without the fields that only this workspace uses. */
-export function messageForApps(message: Message, withMetadata: boolean): JsonObject {
-  const { channel: _channel, notifies: _notifies, ephemeral_to: _ephemeral, metadata, ...shown } = message;
-  const plain: JsonObject = JSON.parse(JSON.stringify(shown));
-  return withMetadata && metadata ? { ...plain, metadata: { ...metadata } } : plain;
+/** Omits the fields that only the local workspace uses. */
+export function buildAppMessage(message: Message, includeMetadata: boolean): JsonObject {
+  const {
+    channel: _channel,
+    notifies: _notifies,
+    ephemeral_to: _ephemeral,
+    metadata,
+    ...appFields
+  } = message;
+  const appMessage: JsonObject = JSON.parse(JSON.stringify(appFields));
+  return includeMetadata && metadata ? { ...appMessage, metadata: { ...metadata } } : appMessage;
 }

@@ -19,9 +19,9 @@ export class Triggers {
   }
 
   issue(trigger: Trigger): string {
-    const at = this.#now();
-    const id = `${Math.floor(at / 1_000)}.${this.#issued.size + 1}.${randomBytes(16).toString('hex')}`;
-    this.#issued.set(id, { ...trigger, issuedAt: at, wasUsed: false });
+    const now = this.#now();
+    const id = `${Math.floor(now / 1_000)}.${this.#issued.size + 1}.${randomBytes(16).toString('hex')}`;
+    this.#issued.set(id, { ...trigger, issuedAt: now, wasUsed: false });
     return id;
   }
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { LogLevel, WebClient } from '@slack/web-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startWorkspace, type Workspace } from '../src/index.ts';
-import { TIERS } from '../src/limits.ts';
+import { MAX_CALLS_PER_MINUTE } from '../src/limits.ts';
 import { RateLimits } from '../src/rate-limits.ts';
 import { call } from './client.ts';
 
@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 afterEach(() => workspace.close());
 
-test('refuses missing, invalid and wrong kinds of tokens, and missing scopes', async () => {
+test('refuses missing and invalid tokens, the wrong kind of token, and missing scopes', async () => {
   expect(await call(workspace, 'auth.test', {}, '')).toMatchObject({ ok: false, error: 'not_authed' });
   expect(await call(workspace, 'auth.test', {}, 'xoxb-other')).toMatchObject({ error: 'invalid_auth' });
   expect(await call(workspace, 'auth.test', {}, workspace.appToken)).toMatchObject({
@@ -59,16 +59,16 @@ test('supports people, user groups and direct messages', async () => {
   expect(ada).toMatchObject({ team_id: 'T0STEWARD', is_admin: true, tz_offset: 0 });
   await expect(client.users.info({ user: 'U0NOBODY' })).rejects.toThrow('user_not_found');
   expect((await client.usergroups.users.list({ usergroup: 'S0APPROVERS' })).users).toEqual(['U0CAROL']);
-  await workspace.setUsergroup('S0APPROVERS', ['U0BOB']);
+  await workspace.setUsergroupMembers('S0APPROVERS', ['U0BOB']);
   expect((await client.usergroups.users.list({ usergroup: 'S0APPROVERS' })).users).toEqual(['U0BOB']);
   await expect(client.usergroups.users.list({ usergroup: 'S0' })).rejects.toThrow('no_such_subteam');
-  const opened = await client.conversations.open({ users: 'U0ALICE' });
-  expect(opened.channel?.id).toBe('D0ALICE');
+  const openResponse = await client.conversations.open({ users: 'U0ALICE' });
+  expect(openResponse.channel?.id).toBe('D0ALICE');
   await client.chat.postMessage({ channel: 'U0ALICE', text: 'hello' });
   expect(workspace.messages('D0ALICE')).toMatchObject([{ text: 'hello', user: workspace.botUserId }]);
 });
 
-test('accepts an uploaded file in a conversation and returns it', async () => {
+test('accepts an uploaded file in a conversation and serves it', async () => {
   const csv = 'at,order\n2026-01-01,o1\n';
   await client.files.uploadV2({
     channel_id: 'D0ADA',
@@ -95,7 +95,9 @@ test('accepts both form encoding and JSON', async () => {
   const blocks = [{ type: 'divider' }];
   await call(workspace, 'chat.postMessage', { channel, text: 'json', blocks });
   await client.chat.postMessage({ channel, text: 'form', blocks });
-  expect(workspace.messages(channel).map(({ text, blocks: shown }) => [text, shown[0]?.['type']])).toEqual([
+  expect(
+    workspace.messages(channel).map(({ text, blocks: shownBlocks }) => [text, shownBlocks[0]?.['type']]),
+  ).toEqual([
     ['json', 'divider'],
     ['form', 'divider'],
   ]);
@@ -114,8 +116,8 @@ describe('faults', () => {
   const post = (text: string) => client.chat.postMessage({ channel, text });
   const texts = () => workspace.messages(channel).map(({ text }) => text);
 
-  test('of rate limits, errors and status 500 happen a given number of times, and post nothing', async () => {
-    workspace.faults.set({ method: 'chat.postMessage', kind: 'ratelimited', retryAfter: 7, times: 1 });
+  test('rate limits, errors and status 500 occur the given number of times and post nothing', async () => {
+    workspace.faults.set({ method: 'chat.postMessage', kind: 'ratelimited', retryAfterSeconds: 7, times: 1 });
     await expect(post('a')).rejects.toMatchObject({ retryAfter: 7 });
     workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'internal_error', times: 1 });
     await expect(post('b')).rejects.toThrow('internal_error');
@@ -134,13 +136,13 @@ describe('faults', () => {
     ]);
   });
 
-  test('of lost responses post the message and close the connection', async () => {
+  test('a lost response posts the message and closes the connection', async () => {
     workspace.faults.set({ method: 'chat.postMessage', kind: 'lost_answer', times: 1 });
     await expect(post('once')).rejects.toThrow('A request error occurred');
     expect(texts()).toEqual(['once']);
   });
 
-  test('of timeouts neither respond nor post', async () => {
+  test('a timeout neither responds nor posts', async () => {
     workspace.faults.set({ method: 'chat.postMessage', kind: 'timeout', times: 1 });
     const signal = AbortSignal.timeout(150);
     const args = { method: 'POST', body: JSON.stringify({ channel, text: 'never' }), signal };
@@ -152,12 +154,16 @@ describe('faults', () => {
 describe('events', () => {
   let server: Server;
   let statuses: number[] = [];
-  const retries: (string | undefined)[] = [];
+  const receivedRetries: (string | undefined)[] = [];
 
   beforeEach(async () => {
     server = createServer((request, response) => {
-      const num = request.headers['x-slack-retry-num'];
-      retries.push(typeof num === 'string' ? `${num} ${request.headers['x-slack-retry-reason']}` : undefined);
+      const retryNumber = request.headers['x-slack-retry-num'];
+      receivedRetries.push(
+        typeof retryNumber === 'string'
+          ? `${retryNumber} ${request.headers['x-slack-retry-reason']}`
+          : undefined,
+      );
       response.writeHead(statuses.shift() ?? 200).end();
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -172,18 +178,18 @@ describe('events', () => {
     await workspace.waitFor(() => workspace.deliveries.find(({ answer }) => answer.acked), {
       what: 'an acknowledged retry',
     });
-    expect(retries).toEqual([undefined, '1 http_error', '2 http_error']);
+    expect(receivedRetries).toEqual([undefined, '1 http_error', '2 http_error']);
   });
 
-  test('are sent only to apps with their scope', async () => {
+  test('are sent only to apps with the required scope', async () => {
     await workspace.changePerson('U0BOB', { is_restricted: true });
-    await workspace.setUsergroup('S0APPROVERS', []);
+    await workspace.setUsergroupMembers('S0APPROVERS', []);
     expect(workspace.deliveries).toHaveLength(2);
-    const other = await startWorkspace({ bot: { scopes: ['chat:write'] } });
-    await other.changePerson('U0BOB', { is_restricted: true });
-    await other.setUsergroup('S0APPROVERS', []);
-    expect(other.deliveries).toEqual([]);
-    await other.close();
+    const otherWorkspace = await startWorkspace({ bot: { scopes: ['chat:write'] } });
+    await otherWorkspace.changePerson('U0BOB', { is_restricted: true });
+    await otherWorkspace.setUsergroupMembers('S0APPROVERS', []);
+    expect(otherWorkspace.deliveries).toEqual([]);
+    await otherWorkspace.close();
   });
 });
 
@@ -194,7 +200,7 @@ test('a timed-out wait reports its condition and the messages', async () => {
 });
 
 describe('rate limits, if enabled', () => {
-  test.each(Object.entries(TIERS))('allow %s %i times a minute', (method, perMinute) => {
+  test.each(Object.entries(MAX_CALLS_PER_MINUTE))('allow %s %i times a minute', (method, perMinute) => {
     const limits = new RateLimits(() => clock);
     limits.enabled = true;
     for (let calls = 0; calls < perMinute; calls += 1) expect(limits.take(method)).toBeUndefined();
@@ -208,7 +214,7 @@ describe('rate limits, if enabled', () => {
     expect(limits.take(method)).toBe(60);
   });
 
-  test('return when the call can be retried', async () => {
+  test('return the seconds until the call can be retried', async () => {
     const { ts = '' } = await client.chat.postMessage({ channel, text: 'one' });
     workspace.rateLimits.enabled = true;
     const update = () => client.chat.update({ channel, ts, text: 'two' });
@@ -225,7 +231,7 @@ describe('after a change, a channel that', () => {
     ['is archived', 'C0DOMAINS', { is_archived: true }, 'is_archived'],
     ['removed the app', 'C0DOMAINS', { members: ['U0ALICE'] }, 'not_in_channel'],
     ['is private and removed the app', 'C0LOCKED', { members: ['U0ALICE'] }, 'channel_not_found'],
-  ])('%s refuses messages, updates and files until reverted', async (_what, id, changes, error) => {
+  ])('%s refuses messages, updates and files until reverted', async (_change, id, changes, error) => {
     const members = [...new Set([...workspace.channel(id).members, workspace.botUserId])];
     workspace.changeChannel(id, { members });
     const { ts = '' } = await client.chat.postMessage({ channel: id, text: 'one' });
@@ -265,12 +271,12 @@ test('refuses updates after the edit window', async () => {
 });
 
 test('can delay responses after carrying out a call', async () => {
-  workspace.conditions.answerDelayMs = () => 60;
+  workspace.conditions.getResponseDelayMs = () => 60;
   let isAnswered = false;
-  const posted = client.chat.postMessage({ channel, text: 'slow' }).then(() => {
+  const pendingPost = client.chat.postMessage({ channel, text: 'slow' }).then(() => {
     isAnswered = true;
   });
   await workspace.waitFor(() => workspace.messages(channel).at(-1), { what: 'the message' });
   expect(isAnswered).toBe(false);
-  await posted;
+  await pendingPost;
 });

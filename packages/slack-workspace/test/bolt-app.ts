@@ -1,8 +1,8 @@
 import { App, HTTPReceiver, LogLevel, SocketModeReceiver } from '@slack/bolt';
 import type { Workspace } from '../src/index.ts';
 
-/** Silences Bolt in tests. Failures are visible in the workspace. */
-const quiet = {
+/** Silences Bolt in tests. The workspace records failures. */
+const silentLogger = {
   debug: () => {},
   info: () => {},
   warn: () => {},
@@ -24,16 +24,16 @@ export async function startHttpApp(
 ): Promise<RunningApp> {
   const receiver = new HTTPReceiver({
     signingSecret,
-    logger: quiet,
+    logger: silentLogger,
     unhandledRequestTimeoutMillis: 10_000,
     processEventErrorHandler: async () => false,
   });
   const app = new App({
     receiver,
     token: workspace.botToken,
-    // Otherwise Bolt calls `auth.test` immediately, whose failure after a short test is unhandled.
+    // Otherwise Bolt calls `auth.test` at once. If a short test ends first, the rejection is unhandled.
     tokenVerificationEnabled: false,
-    logger: quiet,
+    logger: silentLogger,
     clientOptions: {
       slackApiUrl: workspace.apiUrl,
       retryConfig: { retries: 0 },
@@ -56,21 +56,21 @@ export async function startHttpApp(
 /**
  * Starts a real Bolt app in Socket Mode.
  *
- * @param clientPingTimeout how long Bolt waits for a pong, and before it reconnects, in milliseconds
+ * @param clientPingTimeoutMs how long Bolt waits for a pong, and before it reconnects, in milliseconds
  */
-export async function startSocketApp(workspace: Workspace, clientPingTimeout = 5_000): Promise<RunningApp> {
+export async function startSocketApp(workspace: Workspace, clientPingTimeoutMs = 5_000): Promise<RunningApp> {
   const clientOptions = { slackApiUrl: workspace.apiUrl, retryConfig: { retries: 0 } };
   const receiver = new SocketModeReceiver({
     appToken: workspace.appToken,
-    logger: quiet,
+    logger: silentLogger,
     installerOptions: { clientOptions },
-    clientPingTimeout,
+    clientPingTimeout: clientPingTimeoutMs,
   });
   const app = new App({
     receiver,
     token: workspace.botToken,
     tokenVerificationEnabled: false,
-    logger: quiet,
+    logger: silentLogger,
     clientOptions,
   });
   await app.start();

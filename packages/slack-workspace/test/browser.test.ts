@@ -8,20 +8,20 @@ import { type Snapshot, snapshotSchema } from '../src/protocol.ts';
 import { call } from './client.ts';
 
 const channel = 'C0DOMAINS';
-let folder = '';
+let tempDir = '';
 let workspace: Workspace;
 let options: WorkspaceOptions;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'workspace-'));
-  const page = join(folder, 'page');
-  await mkdir(page);
-  await writeFile(join(page, 'index.html'), '<!doctype html><title>Steward</title>');
-  await writeFile(join(page, 'app.js'), 'export {};');
-  await writeFile(join(folder, 'outside.txt'), 'outside');
+  tempDir = await mkdtemp(join(tmpdir(), 'workspace-'));
+  const pageDir = join(tempDir, 'page');
+  await mkdir(pageDir);
+  await writeFile(join(pageDir, 'index.html'), '<!doctype html><title>Steward</title>');
+  await writeFile(join(pageDir, 'app.js'), 'export {};');
+  await writeFile(join(tempDir, 'outside.txt'), 'outside');
   options = {
-    pageDir: page,
-    stateFile: join(folder, 'state', 'workspace.json'),
+    pageDir,
+    stateFile: join(tempDir, 'state', 'workspace.json'),
     commands: [{ command: '/domain', description: 'Domains', usage_hint: 'help' }],
     extraRoutes: {
       'GET /local/requests': ({ query }) => ({ after: query.get('after') }),
@@ -33,7 +33,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await workspace.close();
-  await rm(folder, { recursive: true });
+  await rm(tempDir, { recursive: true });
 });
 
 async function post(name: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
@@ -44,13 +44,13 @@ async function post(name: string, body: object, headers: Record<string, string> 
   });
 }
 
-async function state(user: string): Promise<Snapshot> {
+async function fetchSnapshot(user: string): Promise<Snapshot> {
   const response = await fetch(`${workspace.url}local/state?user=${user}`);
   return snapshotSchema.parse(await response.json());
 }
 
 /** Sends the path and host unchanged: `fetch` would normalize the path and refuse the header. */
-function rawGet(path: string, host: string): Promise<number> {
+function requestStatus(path: string, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const { port } = new URL(workspace.url);
     request({ host: '127.0.0.1', port, path, headers: { host } }, (response) => {
@@ -65,20 +65,20 @@ function rawGet(path: string, host: string): Promise<number> {
 test('shows people only their own channels and messages', async () => {
   await call(workspace, 'chat.postMessage', { channel, text: 'for all' });
   await call(workspace, 'chat.postEphemeral', { channel, user: 'U0ALICE', text: 'for Alice' });
-  const alice = await state('U0ALICE');
+  const alice = await fetchSnapshot('U0ALICE');
   expect(alice.messages[channel]?.map(({ text }) => text)).toEqual(['for all', 'for Alice']);
   expect(alice.commands).toHaveLength(1);
-  const bob = await state('U0BOB');
+  const bob = await fetchSnapshot('U0BOB');
   expect(bob.messages[channel]?.map(({ text }) => text)).toEqual(['for all']);
   expect(bob.channels.map(({ id }) => id)).not.toContain('C0LOCKED');
-  expect((await state('U0DAVE')).channels.map(({ id }) => id)).toEqual([channel, 'D0DAVE']);
+  expect((await fetchSnapshot('U0DAVE')).channels.map(({ id }) => id)).toEqual([channel, 'D0DAVE']);
 });
 
 test('refuses requests from other sites and for other hosts', async () => {
   const { host, port } = new URL(workspace.url);
-  expect(await rawGet('/local/state?user=U0ALICE', host)).toBe(200);
-  expect(await rawGet('/local/state?user=U0ALICE', `localhost:${port}`)).toBe(200);
-  expect(await rawGet('/local/state?user=U0ALICE', `rebound.example:${port}`)).toBe(403);
+  expect(await requestStatus('/local/state?user=U0ALICE', host)).toBe(200);
+  expect(await requestStatus('/local/state?user=U0ALICE', `localhost:${port}`)).toBe(200);
+  expect(await requestStatus('/local/state?user=U0ALICE', `rebound.example:${port}`)).toBe(403);
   const body = { user: 'U0ALICE', channel, text: 'forged' };
   expect((await post('say', body, { origin: 'http://evil.example' })).status).toBe(403);
   expect((await post('say', body, { 'content-type': 'text/plain' })).status).toBe(415);
@@ -86,16 +86,14 @@ test('refuses requests from other sites and for other hosts', async () => {
 });
 
 test('serves only the page and its modules', async () => {
-  const page = await fetch(workspace.url);
-  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
-  expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
-  for (const path of ['app.js']) {
-    const script = await fetch(workspace.url + path);
-    expect([script.status, script.headers.get('content-type')]).toEqual([
-      200,
-      'text/javascript; charset=utf-8',
-    ]);
-  }
+  const pageResponse = await fetch(workspace.url);
+  expect(pageResponse.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(pageResponse.headers.get('content-security-policy')).toContain("script-src 'self'");
+  const scriptResponse = await fetch(`${workspace.url}app.js`);
+  expect([scriptResponse.status, scriptResponse.headers.get('content-type')]).toEqual([
+    200,
+    'text/javascript; charset=utf-8',
+  ]);
   expect((await fetch(`${workspace.url}archives/${channel}/p1`)).status).toBe(200);
   const { host } = new URL(workspace.url);
   for (const path of [
@@ -106,30 +104,30 @@ test('serves only the page and its modules', async () => {
     '/%00',
     '/%zz',
   ]) {
-    expect(await rawGet(path, host), path).toBe(404);
+    expect(await requestStatus(path, host), path).toBe(404);
   }
 });
 
 test("serves the host's own routes", async () => {
-  const read = await fetch(`${workspace.url}local/requests?after=3`);
-  expect(await read.json()).toEqual({ after: '3' });
+  const readResponse = await fetch(`${workspace.url}local/requests?after=3`);
+  expect(await readResponse.json()).toEqual({ after: '3' });
   expect(await (await post('clock', { days: 1 })).json()).toEqual({ got: { days: 1 } });
 });
 
-test('keeps messages, Home views and files over a restart', async () => {
+test('keeps messages and Home views across restarts, and refuses a damaged state file', async () => {
   await call(workspace, 'chat.postMessage', { channel, text: 'kept' });
   await call(workspace, 'views.publish', {
     user_id: 'U0BOB',
     view: { type: 'home', blocks: [{ type: 'divider' }] },
   });
-  const [before] = workspace.messages(channel);
+  const [messageBefore] = workspace.messages(channel);
   await workspace.close();
   // New messages must not be older than stored ones, even if the clock was set back.
   workspace = await startWorkspace({ ...options, now: () => Date.now() - 3_600_000 });
-  expect(workspace.messages(channel)).toEqual([before]);
+  expect(workspace.messages(channel)).toEqual([messageBefore]);
   expect(workspace.homeView('U0BOB')?.blocks).toHaveLength(1);
-  const later = workspace.as('U0ALICE').say(channel, 'later');
-  expect(later.ts > (before?.ts ?? '')).toBe(true);
+  const laterMessage = workspace.as('U0ALICE').say(channel, 'later');
+  expect(laterMessage.ts > (messageBefore?.ts ?? '')).toBe(true);
   await workspace.close();
   expect(JSON.parse(await readFile(options.stateFile ?? '', 'utf8'))).toMatchObject({ format: 1 });
   await writeFile(options.stateFile ?? '', '{"format":1');
@@ -139,22 +137,22 @@ test('keeps messages, Home views and files over a restart', async () => {
 });
 
 test('serves a reloading start page, but lets the app connect, until the workspace is open', async () => {
-  let open = false;
-  const closed = await startWorkspace({ isOpen: () => open });
+  let isOpen = false;
+  const startingWorkspace = await startWorkspace({ isOpen: () => isOpen });
   try {
     for (const path of ['', 'local/state?user=U0ALICE']) {
-      const early = await fetch(closed.url + path);
-      expect([early.status, early.headers.get('retry-after')], path).toEqual([503, '1']);
-      expect(await early.text()).toMatch(/http-equiv="refresh" content="1".*is starting/s);
+      const earlyResponse = await fetch(startingWorkspace.url + path);
+      expect([earlyResponse.status, earlyResponse.headers.get('retry-after')], path).toEqual([503, '1']);
+      expect(await earlyResponse.text()).toMatch(/http-equiv="refresh" content="1".*is starting/s);
     }
-    const app = await fetch(`${closed.apiUrl}auth.test`, {
+    const appResponse = await fetch(`${startingWorkspace.apiUrl}auth.test`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${closed.botToken}` },
+      headers: { authorization: `Bearer ${startingWorkspace.botToken}` },
     });
-    expect(await app.json(), 'auth.test of the app').toMatchObject({ ok: true });
-    open = true;
-    expect((await fetch(`${closed.url}local/state?user=U0ALICE`)).status).toBe(200);
+    expect(await appResponse.json(), 'auth.test of the app').toMatchObject({ ok: true });
+    isOpen = true;
+    expect((await fetch(`${startingWorkspace.url}local/state?user=U0ALICE`)).status).toBe(200);
   } finally {
-    await closed.close();
+    await startingWorkspace.close();
   }
 });

@@ -2,27 +2,27 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   buildElementState,
   findInputErrors,
-  initialValues,
-  keepValues,
-  placedElements,
+  findPlacedElements,
+  getInitialValues,
+  keepEnteredValues,
 } from '../src/forms.ts';
 import { startWorkspace, type View, type Workspace } from '../src/index.ts';
-import { mentionsIn } from '../src/mentions.ts';
+import { findMentions } from '../src/mentions.ts';
 import type { InputValue, JsonObject } from '../src/protocol.ts';
 import { type RunningApp, startHttpApp } from './bolt-app.ts';
 import { call } from './client.ts';
 
-const plain = (text: string) => ({ type: 'plain_text' as const, text });
-const option = (value: string) => ({ text: plain(value), value });
-const input = (element: JsonObject, more: JsonObject = {}): JsonObject => ({
+const plainText = (text: string) => ({ type: 'plain_text' as const, text });
+const option = (value: string) => ({ text: plainText(value), value });
+const input = (element: JsonObject, extraFields: JsonObject = {}): JsonObject => ({
   type: 'input',
   block_id: 'b',
-  label: plain('L'),
+  label: plainText('L'),
   element: { action_id: 'a', ...element },
-  ...more,
+  ...extraFields,
 });
 
-describe('Slack’s own checks of an input', () => {
+describe('inputs', () => {
   const text = { type: 'plain_text_input' };
   const number = { type: 'number_input', is_decimal_allowed: false };
   test.each<[JsonObject, InputValue, string | undefined]>([
@@ -37,10 +37,10 @@ describe('Slack’s own checks of an input', () => {
     [input({ type: 'email_text_input' }), 'nobody', 'Please enter a valid email address.'],
     [input({ type: 'email_text_input' }), 'a@b.example', undefined],
     [input({ type: 'checkboxes', options: [option('x')] }), [], 'Please complete this required field.'],
-  ])('of %j with value %j', (block, value, expected) => {
-    const [placed] = placedElements([block]);
-    if (!placed) throw new Error('no element found');
-    const values = { b: { a: buildElementState(placed, value) } };
+  ])('check, like Slack, %j with value %j', (block, value, expected) => {
+    const [placedElement] = findPlacedElements([block]);
+    if (!placedElement) throw new Error('no element found');
+    const values = { b: { a: buildElementState(placedElement, value) } };
     expect(findInputErrors([block], values)['b']).toBe(expected);
   });
 
@@ -50,12 +50,12 @@ describe('Slack’s own checks of an input', () => {
       input({ type: 'users_select', initial_user: 'U1' }, { block_id: 'person' }),
       input({ type: 'conversations_select', initial_conversation: 'C1' }, { block_id: 'channel' }),
     ];
-    expect(initialValues(blocks)).toEqual({
+    expect(getInitialValues(blocks)).toEqual({
       people: { a: { type: 'multi_users_select', selected_users: ['U1'] } },
       person: { a: { type: 'users_select', selected_user: 'U1' } },
       channel: { a: { type: 'conversations_select', selected_conversation: 'C1' } },
     });
-    const [people, person, channel] = placedElements(blocks);
+    const [people, person, channel] = findPlacedElements(blocks);
     if (!people || !person || !channel) throw new Error('no element found');
     expect(buildElementState(people, ['U1', 'U2'])).toMatchObject({ selected_users: ['U1', 'U2'] });
     expect(buildElementState(people, null)).toMatchObject({ selected_users: [] });
@@ -64,27 +64,32 @@ describe('Slack’s own checks of an input', () => {
     expect(buildElementState(channel, null)).toMatchObject({ selected_conversation: null });
   });
 
-  test('store uploaded files as in payloads', () => {
+  test('store uploaded files in the format of payloads', () => {
     const blocks = [input({ type: 'file_input', filetypes: ['csv'], max_files: 1 }, { optional: true })];
-    expect(initialValues(blocks)).toEqual({ b: { a: { type: 'file_input', files: [] } } });
-    const [placed] = placedElements(blocks);
-    if (!placed) throw new Error('no element found');
+    expect(getInitialValues(blocks)).toEqual({ b: { a: { type: 'file_input', files: [] } } });
+    const [placedElement] = findPlacedElements(blocks);
+    if (!placedElement) throw new Error('no element found');
     const file = { id: 'F1', name: 'names.csv' };
-    expect(buildElementState(placed, ['F1'], () => file)).toEqual({ type: 'file_input', files: [file] });
+    expect(buildElementState(placedElement, ['F1'], () => file)).toEqual({
+      type: 'file_input',
+      files: [file],
+    });
   });
 
   test('refuse an option that isn’t offered', () => {
-    const [placed] = placedElements([input({ type: 'static_select', options: [option('x')] })]);
-    if (!placed) throw new Error('no element found');
-    expect(() => buildElementState(placed, 'y')).toThrow('a has no option "y"; it offers x');
+    const [placedElement] = findPlacedElements([input({ type: 'static_select', options: [option('x')] })]);
+    if (!placedElement) throw new Error('no element found');
+    expect(() => buildElementState(placedElement, 'y')).toThrow('a has no option "y"; it offers x');
   });
 
   test('keep typed text only if the input stays the same', () => {
-    const before = { b: { a: { type: 'plain_text_input', value: 'typed' } } };
-    const same = initialValues([input({ type: 'plain_text_input', initial_value: 'new' })]);
-    expect(keepValues(same, before)).toEqual(before);
-    const other = initialValues([input({ type: 'number_input', initial_value: '1' })]);
-    expect(keepValues(other, before)).toEqual({ b: { a: { type: 'number_input', value: '1' } } });
+    const previousValues = { b: { a: { type: 'plain_text_input', value: 'typed' } } };
+    const sameInputValues = getInitialValues([input({ type: 'plain_text_input', initial_value: 'new' })]);
+    expect(keepEnteredValues(sameInputValues, previousValues)).toEqual(previousValues);
+    const otherInputValues = getInitialValues([input({ type: 'number_input', initial_value: '1' })]);
+    expect(keepEnteredValues(otherInputValues, previousValues)).toEqual({
+      b: { a: { type: 'number_input', value: '1' } },
+    });
   });
 });
 
@@ -97,26 +102,26 @@ test.each<[string, JsonObject[], string[]]>([
   ['', [{ type: 'context', elements: [{ type: 'mrkdwn', text: '<!everyone>' }] }], ['everyone']],
   ['', [{ type: 'rich_text', elements: [{ elements: [{ type: 'user', user_id: 'U0BOB' }] }] }], ['U0BOB']],
 ])('%j with %j notifies %j', (text, blocks, expected) => {
-  expect(mentionsIn(text, blocks)).toEqual(expected);
+  expect(findMentions(text, blocks)).toEqual(expected);
 });
 
 describe('with an app', () => {
   let workspace: Workspace;
-  let running: RunningApp;
+  let runningApp: RunningApp;
   beforeEach(async () => {
     workspace = await startWorkspace({ bot: { escapeEntities: true } });
-    running = await startHttpApp(workspace);
+    runningApp = await startHttpApp(workspace);
   });
   afterEach(async () => {
-    await running.stop();
+    await runningApp.stop();
     await workspace.close();
   });
 
   test('a menu in a dialog can change the dialog, and typed text is kept', async () => {
-    const method = (value: string): JsonObject => ({
+    const methodInput = (value: string): JsonObject => ({
       type: 'input',
       block_id: 'method',
-      label: plain('Method'),
+      label: plainText('Method'),
       dispatch_action: true,
       element: {
         type: 'static_select',
@@ -125,18 +130,21 @@ describe('with an app', () => {
         initial_option: option(value),
       },
     });
-    const field = (name: string): JsonObject => ({ ...input({ type: 'plain_text_input' }), block_id: name });
+    const textInput = (name: string): JsonObject => ({
+      ...input({ type: 'plain_text_input' }),
+      block_id: name,
+    });
     const view = (...blocks: JsonObject[]) => ({
       type: 'modal',
-      title: plain('Link'),
-      submit: plain('Link'),
+      title: plainText('Link'),
+      submit: plainText('Link'),
       blocks,
     });
-    running.app.command('/domain', async ({ ack }) => ack());
-    running.app.action('method', async ({ ack, body }) => {
+    runningApp.app.command('/domain', async ({ ack }) => ack());
+    runningApp.app.action('method', async ({ ack, body }) => {
       await ack();
       if (body.type !== 'block_actions' || !body.view) throw new Error('not in a view');
-      const blocks = [method('two_factor'), field('user'), field('token')];
+      const blocks = [methodInput('two_factor'), textInput('user'), textInput('token')];
       await call(workspace, 'views.update', {
         view_id: body.view.id,
         hash: body.view.hash,
@@ -147,37 +155,37 @@ describe('with an app', () => {
     const { triggerId } = await alice.command('C0DOMAINS', '/domain link');
     await call(workspace, 'views.open', {
       trigger_id: triggerId,
-      view: view(method('password'), field('user')),
+      view: view(methodInput('password'), textInput('user')),
     });
-    const top = (): View => {
-      const open = alice.openedViews().at(-1);
-      if (!open) throw new Error('no dialog is open');
-      return open;
+    const topView = (): View => {
+      const openView = alice.openedViews().at(-1);
+      if (!openView) throw new Error('no dialog is open');
+      return openView;
     };
-    expect(await alice.changeInput(top(), 'a', 'alice', 'user')).toBeUndefined();
-    expect(await alice.changeInput(top(), 'method', 'two_factor')).toMatchObject({ acked: true });
-    await workspace.waitFor(() => (top().blocks.length === 3 ? true : undefined), {
+    expect(await alice.changeInput(topView(), 'a', 'alice', 'user')).toBeUndefined();
+    expect(await alice.changeInput(topView(), 'method', 'two_factor')).toMatchObject({ acked: true });
+    await workspace.waitFor(() => (topView().blocks.length === 3 ? true : undefined), {
       what: 'the third input',
     });
-    expect(top().state.values).toMatchObject({
+    expect(topView().state.values).toMatchObject({
       method: { method: { selected_option: { value: 'two_factor' } } },
       user: { a: { value: 'alice' } },
       token: { a: { value: null } },
     });
   });
 
-  test('an ephemeral message is replaced and deleted by its response URL', async () => {
+  test('an ephemeral message is replaced and deleted through its response URL', async () => {
     const bodies: JsonObject[] = [];
     const blocks = ['replace', 'delete'].map((id) => ({
       type: 'actions' as const,
-      elements: [{ type: 'button' as const, action_id: id, text: plain(id), value: 'v' }],
+      elements: [{ type: 'button' as const, action_id: id, text: plainText(id), value: 'v' }],
     }));
-    running.app.action('replace', async ({ ack, body, respond }) => {
+    runningApp.app.action('replace', async ({ ack, body, respond }) => {
       bodies.push(JSON.parse(JSON.stringify(body)));
       await ack();
       await respond({ text: 'second', blocks, replace_original: true });
     });
-    running.app.action('delete', async ({ ack, respond }) => {
+    runningApp.app.action('delete', async ({ ack, respond }) => {
       await ack();
       await respond({ delete_original: true });
     });
@@ -188,35 +196,38 @@ describe('with an app', () => {
       blocks,
     });
     const alice = workspace.as('U0ALICE');
-    const [first] = alice.ephemerals();
-    if (!first) throw new Error('no ephemeral message was posted');
-    await alice.click(first, 'replace');
-    const second = await workspace.waitFor(() => alice.ephemerals().find(({ text }) => text === 'second'), {
-      what: 'the replacement',
-    });
-    expect(second.ts).toBe(first.ts);
+    const [firstMessage] = alice.ephemerals();
+    if (!firstMessage) throw new Error('no ephemeral message was posted');
+    await alice.click(firstMessage, 'replace');
+    const secondMessage = await workspace.waitFor(
+      () => alice.ephemerals().find(({ text }) => text === 'second'),
+      {
+        what: 'the replacement',
+      },
+    );
+    expect(secondMessage.ts).toBe(firstMessage.ts);
     expect(bodies[0]).toMatchObject({ container: { is_ephemeral: true } });
     expect(bodies[0]).not.toHaveProperty('message');
-    await alice.click(second, 'delete');
+    await alice.click(secondMessage, 'delete');
     await workspace.waitFor(() => (alice.ephemerals().length === 0 ? true : undefined), {
       what: 'the deletion',
     });
-    await expect(workspace.as('U0BOB').click(first, 'replace')).rejects.toThrow(
+    await expect(workspace.as('U0BOB').click(firstMessage, 'replace')).rejects.toThrow(
       'Bob does not see the message',
     );
   });
 
   test('buttons with the same action ID have their own values', async () => {
     const actions: JsonObject[] = [];
-    running.app.action(/.*/, async ({ ack, payload }) => {
+    runningApp.app.action(/.*/, async ({ ack, payload }) => {
       actions.push(JSON.parse(JSON.stringify(payload)));
       await ack();
     });
-    const row = (name: string): JsonObject => ({
+    const actionsBlock = (name: string): JsonObject => ({
       type: 'actions',
-      elements: [{ type: 'button', action_id: 'renew', value: name, text: plain('Renew') }],
+      elements: [{ type: 'button', action_id: 'renew', value: name, text: plainText('Renew') }],
     });
-    const blocks = [row('a.rest'), row('b.rest')];
+    const blocks = [actionsBlock('a.rest'), actionsBlock('b.rest')];
     await call(workspace, 'chat.postMessage', { channel: 'C0EXPIRY', text: 'due', blocks });
     const [message] = workspace.messages('C0EXPIRY');
     if (!message) throw new Error('nothing was posted');
@@ -229,7 +240,7 @@ describe('with an app', () => {
 
   test('a command declared with should_escape gets people, channels and links as tokens', async () => {
     const texts: string[] = [];
-    running.app.command('/domain', async ({ ack, command }) => {
+    runningApp.app.command('/domain', async ({ ack, command }) => {
       texts.push(command.text);
       await ack();
     });
@@ -242,12 +253,12 @@ describe('with an app', () => {
   });
 
   test('the app gets the team of a person from another workspace', async () => {
-    const receivedUsers: unknown[] = [];
-    running.app.action('go', async ({ ack, body }) => {
-      receivedUsers.push(body.user, body.team);
+    const receivedIdentities: unknown[] = [];
+    runningApp.app.action('go', async ({ ack, body }) => {
+      receivedIdentities.push(body.user, body.team);
       await ack();
     });
-    const elements = [{ type: 'button', action_id: 'go', text: plain('Go') }];
+    const elements = [{ type: 'button', action_id: 'go', text: plainText('Go') }];
     await call(workspace, 'chat.postMessage', {
       channel: 'C0DOMAINS',
       text: 't',
@@ -256,7 +267,7 @@ describe('with an app', () => {
     const [message] = workspace.messages('C0DOMAINS');
     if (!message) throw new Error('nothing was posted');
     await workspace.as('U0DAVE').click(message, 'go');
-    expect(receivedUsers).toMatchObject([{ id: 'U0DAVE', team_id: 'T0ELSEWHERE' }, { id: 'T0STEWARD' }]);
+    expect(receivedIdentities).toMatchObject([{ id: 'U0DAVE', team_id: 'T0ELSEWHERE' }, { id: 'T0STEWARD' }]);
     expect(() => workspace.as('U0DAVE').say('C0GENERAL', 'x')).toThrow('Dave is not in general');
   });
 });

@@ -2,29 +2,29 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startWorkspace, type Workspace, type WorkspaceOptions } from '../src/index.ts';
 import { type RunningApp, startHttpApp } from './bolt-app.ts';
 
-const plain = (text: string) => ({ type: 'plain_text' as const, text });
+const plainText = (text: string) => ({ type: 'plain_text' as const, text });
 
-const form = (callbackId: string) => ({
+const createForm = (callbackId: string) => ({
   type: 'modal' as const,
   callback_id: callbackId,
-  title: plain('Renew'),
-  submit: plain('Ask'),
+  title: plainText('Renew'),
+  submit: plainText('Ask'),
   blocks: [
     {
       type: 'input' as const,
       block_id: 'names',
-      label: plain('Names'),
+      label: plainText('Names'),
       element: { type: 'plain_text_input' as const, action_id: 'names', multiline: true },
     },
     {
       type: 'input' as const,
       block_id: 'period',
-      label: plain('Period'),
+      label: plainText('Period'),
       optional: true,
       element: {
         type: 'static_select' as const,
         action_id: 'period',
-        options: [1, 2].map((years) => ({ text: plain(`${years}`), value: `${years}` })),
+        options: [1, 2].map((years) => ({ text: plainText(`${years}`), value: `${years}` })),
       },
     },
   ],
@@ -33,15 +33,15 @@ const form = (callbackId: string) => ({
 describe('a Bolt app over HTTP', () => {
   let clock = Date.now();
   let workspace: Workspace;
-  let running: RunningApp;
+  let runningApp: RunningApp;
 
   async function start(options: WorkspaceOptions = {}): Promise<void> {
     clock = Date.now();
     workspace = await startWorkspace({ now: () => clock, eventRetryDelaysMs: [0, 10, 10], ...options });
-    running = await startHttpApp(workspace);
+    runningApp = await startHttpApp(workspace);
   }
   async function stop(): Promise<void> {
-    await running.stop();
+    await runningApp.stop();
     await workspace.close();
   }
 
@@ -51,7 +51,7 @@ describe('a Bolt app over HTTP', () => {
   test('shows an error if a command isn’t acknowledged in time', async () => {
     await stop();
     await start({ ackTimeoutMs: 400 });
-    running.app.command('/domain', async () => {});
+    runningApp.app.command('/domain', async () => {});
     const result = await workspace.as('U0ALICE').command('C0DOMAINS', '/domain help');
     expect(result).toMatchObject({ acked: false, status: null, error: 'operation_timeout' });
     expect(workspace.as('U0ALICE').ephemerals()[0]?.text).toBe(
@@ -61,11 +61,11 @@ describe('a Bolt app over HTTP', () => {
 
   test('gets events about changed people and group members', async () => {
     const events: unknown[] = [];
-    running.app.event('user_change', async ({ event }) => void events.push(event));
-    running.app.event('subteam_members_changed', async ({ event }) => void events.push(event));
+    runningApp.app.event('user_change', async ({ event }) => void events.push(event));
+    runningApp.app.event('subteam_members_changed', async ({ event }) => void events.push(event));
     await workspace.changePerson('U0BOB', { deleted: true });
     await workspace.changePerson('U0BOB', { deleted: false, is_restricted: true }, false);
-    await workspace.setUsergroup('S0APPROVERS', ['U0ADA']);
+    await workspace.setUsergroupMembers('S0APPROVERS', ['U0ADA']);
     await workspace.waitFor(() => events[1], { what: 'both events' });
     expect(events).toEqual([
       {
@@ -90,31 +90,31 @@ describe('a Bolt app over HTTP', () => {
         removed_users_count: 1,
       }),
     ]);
-    const { user } = await running.app.client.users.info({ user: 'U0BOB', token: workspace.botToken });
+    const { user } = await runningApp.app.client.users.info({ user: 'U0BOB', token: workspace.botToken });
     expect(user).toMatchObject({ deleted: false, is_restricted: true });
   });
 
   test('can use a trigger once, within three seconds', async () => {
-    running.app.command('/domain', async ({ ack }) => ack());
-    const { client } = running.app;
+    runningApp.app.command('/domain', async ({ ack }) => ack());
+    const { client } = runningApp.app;
     const alice = workspace.as('U0ALICE');
     const { triggerId } = await alice.command('C0DOMAINS', '/domain');
-    const view = form('renew');
+    const view = createForm('renew');
     clock += 3_000;
     await client.views.open({ trigger_id: triggerId, view });
     await expect(client.views.open({ trigger_id: triggerId, view })).rejects.toThrow('exchanged_trigger_id');
-    const late = await alice.command('C0DOMAINS', '/domain');
+    const lateResult = await alice.command('C0DOMAINS', '/domain');
     clock += 3_001;
-    await expect(client.views.open({ trigger_id: late.triggerId, view })).rejects.toThrow(
+    await expect(client.views.open({ trigger_id: lateResult.triggerId, view })).rejects.toThrow(
       'expired_trigger_id',
     );
     await expect(client.views.open({ trigger_id: '1.2.abc', view })).rejects.toThrow('invalid_trigger_id');
   });
 
-  test('accepts signed deliveries and redeliveries', async () => {
-    let commands = 0;
-    running.app.command('/domain', async ({ ack }) => {
-      commands += 1;
+  test('accepts redeliveries, but refuses wrong signatures and old timestamps', async () => {
+    let commandCount = 0;
+    runningApp.app.command('/domain', async ({ ack }) => {
+      commandCount += 1;
       await ack();
     });
     await workspace.as('U0ALICE').command('C0DOMAINS', '/domain');
@@ -122,20 +122,20 @@ describe('a Bolt app over HTTP', () => {
     if (!delivery) throw new Error('nothing was delivered');
     const signature = `v0=${'0'.repeat(64)}`;
     expect(await workspace.redeliver(delivery, { signature })).toMatchObject({ acked: false, status: 401 });
-    const old = Math.floor(Date.now() / 1_000) - 301;
-    expect(await workspace.redeliver(delivery, { timestamp: old })).toMatchObject({
+    const oldTimestamp = Math.floor(Date.now() / 1_000) - 301;
+    expect(await workspace.redeliver(delivery, { timestamp: oldTimestamp })).toMatchObject({
       acked: false,
       status: 401,
     });
-    expect(commands).toBe(1);
+    expect(commandCount).toBe(1);
     expect(await workspace.redeliver(delivery)).toMatchObject({ acked: true });
-    expect(commands).toBe(2);
+    expect(commandCount).toBe(2);
     expect(await workspace.verifyRequestUrl()).toBe(true);
   });
 
   test('can use a response URL five times within 30 minutes', async () => {
     const urls: string[] = [];
-    running.app.command('/domain', async ({ command, ack }) => {
+    runningApp.app.command('/domain', async ({ command, ack }) => {
       urls.push(command.response_url);
       await ack();
     });
@@ -157,7 +157,7 @@ test('many events can wait for an app that is down', async () => {
   const workspace = await startWorkspace();
   const alice = workspace.as('U0ALICE');
   await Promise.all(Array.from({ length: 12 }, () => alice.openHome()));
-  // The first retry is immediate. Then all wait a minute, listening for the end of the workspace.
+  // The first retry is immediate. Then each event waits a minute, or until the workspace closes.
   await workspace.waitFor(() => (workspace.deliveries.length >= 24 ? true : undefined), {
     what: 'the first retry of each event',
   });

@@ -6,38 +6,38 @@ import { startWorkspace, type Workspace, type WorkspaceOptions } from '../src/in
 import { type RunningApp, startSocketApp } from './bolt-app.ts';
 
 let workspace: Workspace;
-let running: RunningApp;
+let runningApp: RunningApp;
 
 async function start(options: WorkspaceOptions = {}, clientPingTimeout?: number): Promise<void> {
   workspace = await startWorkspace(options);
-  running = await startSocketApp(workspace, clientPingTimeout);
+  runningApp = await startSocketApp(workspace, clientPingTimeout);
 }
 async function stop(): Promise<void> {
-  await running.stop();
+  await runningApp.stop();
   await workspace.close();
 }
 
 beforeEach(() => start());
 afterEach(() => stop());
 
-const plain = (text: string) => ({ type: 'plain_text' as const, text });
+const plainText = (text: string) => ({ type: 'plain_text' as const, text });
 
 test('delivers commands, submissions and events over Socket Mode', async () => {
-  running.app.command('/domain', async ({ ack, body, client }) => {
+  runningApp.app.command('/domain', async ({ ack, body, client }) => {
     await ack('hello');
     await client.views.open({
       trigger_id: body.trigger_id,
-      view: { type: 'modal', callback_id: 'f', title: plain('Form'), blocks: [{ type: 'divider' }] },
+      view: { type: 'modal', callback_id: 'f', title: plainText('Form'), blocks: [{ type: 'divider' }] },
     });
   });
-  running.app.view('f', async ({ ack }) => {
+  runningApp.app.view('f', async ({ ack }) => {
     const blocks = Array.from({ length: 90 }, () => ({
       type: 'section' as const,
       text: { type: 'mrkdwn' as const, text: 'ä'.repeat(900) },
     }));
-    await ack({ response_action: 'update', view: { type: 'modal', title: plain('Long'), blocks } });
+    await ack({ response_action: 'update', view: { type: 'modal', title: plainText('Long'), blocks } });
   });
-  running.app.event('app_home_opened', async ({ event, client }) => {
+  runningApp.app.event('app_home_opened', async ({ event, client }) => {
     await client.views.publish({
       user_id: event.user,
       view: { type: 'home', blocks: [{ type: 'divider' }] },
@@ -61,53 +61,55 @@ test('delivers commands, submissions and events over Socket Mode', async () => {
 test('a command times out if its envelope isn’t acknowledged', async () => {
   await stop();
   await start({ ackTimeoutMs: 300 });
-  running.app.command('/domain', async () => {});
+  runningApp.app.command('/domain', async () => {});
   const result = await workspace.as('U0ALICE').command('C0DOMAINS', '/domain');
   expect(result).toMatchObject({ acked: false, error: 'operation_timeout' });
 });
 
-test.each(['askToReconnect', 'disconnect'] as const)('the app reconnects after %s', async (how) => {
+test.each(['askToReconnect', 'disconnect'] as const)('the app reconnects after %s', async (methodName) => {
   await stop();
   await start({}, 150);
-  running.app.command('/domain', async ({ ack }) => ack('here again'));
-  workspace.socket[how]();
-  const opened = () =>
+  runningApp.app.command('/domain', async ({ ack }) => ack('here again'));
+  workspace.socket[methodName]();
+  const countOpenCalls = () =>
     workspace.calls.filter(({ method, ok }) => method === 'apps.connections.open' && ok).length;
-  await workspace.waitFor(() => (opened() === 2 && workspace.socket.connections === 1 ? true : undefined), {
-    what: 'a second connection',
-  });
+  await workspace.waitFor(
+    () => (countOpenCalls() === 2 && workspace.socket.connectionCount === 1 ? true : undefined),
+    {
+      what: 'a second connection',
+    },
+  );
   const result = await workspace.as('U0ALICE').command('C0DOMAINS', '/domain');
   expect(result).toMatchObject({ acked: true, response: { text: 'here again' } });
 });
 
 test('a command fails without a connection', async () => {
-  await running.stop();
-  await workspace.waitFor(() => (workspace.socket.connections === 0 ? true : undefined), {
+  await runningApp.stop();
+  await workspace.waitFor(() => (workspace.socket.connectionCount === 0 ? true : undefined), {
     what: 'no connection',
   });
   const result = await workspace.as('U0ALICE').command('C0DOMAINS', '/domain');
   expect(result).toMatchObject({ acked: false, error: 'dispatch_failed' });
 });
 
-test('continues after clients without a ticket, invalid JSON and oversized messages', async () => {
-  const { url: api } = workspace;
-  const address = `${api.replace('http', 'ws')}link/?ticket=guessed`;
+test('stays available after invalid tickets, invalid JSON and oversized messages', async () => {
+  const address = `${workspace.url.replace('http', 'ws')}link/?ticket=guessed`;
   await expect(once(new WebSocket(address), 'open')).rejects.toThrow('404');
 
-  const open = await fetch(`${workspace.apiUrl}apps.connections.open`, {
+  const openResponse = await fetch(`${workspace.apiUrl}apps.connections.open`, {
     method: 'POST',
     headers: { authorization: `Bearer ${workspace.appToken}` },
   });
-  const { url } = z.object({ url: z.string() }).parse(await open.json());
+  const { url } = z.object({ url: z.string() }).parse(await openResponse.json());
   const client = new WebSocket(url);
   await once(client, 'message');
   client.send('no JSON');
   client.send('x'.repeat(5 * 1024 * 1024));
   const [code] = await once(client, 'close');
   expect(code).toBe(1009);
-  await workspace.waitFor(() => (workspace.socket.connections === 1 ? true : undefined), {
+  await workspace.waitFor(() => (workspace.socket.connectionCount === 1 ? true : undefined), {
     what: 'only the app’s connection',
   });
-  running.app.command('/domain', async ({ ack }) => ack('still here'));
+  runningApp.app.command('/domain', async ({ ack }) => ack('still here'));
   expect(await workspace.as('U0ALICE').command('C0DOMAINS', '/domain')).toMatchObject({ acked: true });
 });

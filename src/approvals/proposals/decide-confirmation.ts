@@ -1,7 +1,7 @@
 import type { Refusal } from '../../orders/refusal.ts';
 import type { Requirement } from '../../policy/evaluate.ts';
 import type { RequirementProgress } from '../progress.ts';
-import type { Confirmation, Obstacle, Proposal } from './proposal.ts';
+import type { Confirmation, Proposal, ProposalObstacle } from './proposal.ts';
 
 /** The people who can confirm: another admin, any other person, or the approvers of these requirements. */
 export type Confirmers = 'another_admin' | 'another_person' | readonly Requirement[];
@@ -15,7 +15,7 @@ export type ProposalRefusal =
   /** The proposal takes effect only with a signature. */
   | { readonly code: 'needs_signature' | 'needs_charter'; readonly proposal: Proposal }
   /** The proposal can't be applied now, so it stays open. */
-  | { readonly code: Obstacle }
+  | { readonly code: ProposalObstacle }
   | Refusal;
 
 /** A proposal with a valid confirmation. Created only by {@link decideConfirmation}. */
@@ -54,7 +54,7 @@ export interface ConfirmationContext {
 }
 
 export type ConfirmationDecision =
-  | { readonly ok: true; readonly confirmed: ValidConfirmation; readonly isComplete: boolean }
+  | { readonly ok: true; readonly validConfirmation: ValidConfirmation; readonly isComplete: boolean }
   | { readonly ok: false; readonly refusal: ProposalRefusal };
 
 /** Decides whether a confirmation is accepted, and whether it was the last one needed. */
@@ -64,12 +64,12 @@ export function decideConfirmation(context: ConfirmationContext): ConfirmationDe
   const refusal = checkConfirmation(proposal, context);
   if (refusal !== undefined) return { ok: false, refusal };
   const confirmations = addConfirmation(proposal, confirmation);
-  const isMet = progress.every(({ requirement: { needed }, slots }) => slots.length >= needed);
+  const areRequirementsMet = progress.every(({ requirement: { needed }, slots }) => slots.length >= needed);
   return {
     ok: true,
-    confirmed: new ValidConfirmation({ ...proposal, confirmations }, confirmation.userId),
+    validConfirmation: new ValidConfirmation({ ...proposal, confirmations }, confirmation.userId),
     // An empty list of requirements can never be met.
-    isComplete: isMet && (typeof context.confirmers === 'string' || progress.length > 0),
+    isComplete: areRequirementsMet && (typeof context.confirmers === 'string' || progress.length > 0),
   };
 }
 

@@ -1,12 +1,12 @@
 import type { SignedCharter } from '../signing/ports.ts';
 import type { ValidConfirmation } from './decide-confirmation.ts';
-import type { NewProposal, Obstacle, Proposal, ProposalKind, ProposalOf } from './proposal.ts';
+import type { NewProposal, Proposal, ProposalKind, ProposalObstacle, ProposalOf } from './proposal.ts';
 
 export type ApplyOutcome =
   | { readonly kind: 'applied'; readonly proposal: Proposal }
   /** The values have changed since the proposal. `current` is a new proposal with the remaining changes. */
   | { readonly kind: 'changed'; readonly current: Proposal | undefined }
-  | { readonly kind: 'blocked'; readonly obstacle: Obstacle };
+  | { readonly kind: 'blocked'; readonly obstacle: ProposalObstacle };
 
 /** Implemented by the store, which confirms and applies a change in one transaction. */
 export interface ProposalStore {
@@ -15,7 +15,7 @@ export interface ProposalStore {
    * @returns the existing proposal if the same person has already proposed the same change
    */
   propose(proposal: NewProposal): Promise<Proposal>;
-  /** Open proposals, oldest first. */
+  /** Lists open proposals, oldest first. */
   list<Kind extends ProposalKind>(kinds: readonly Kind[], now: Date): Promise<readonly ProposalOf<Kind>[]>;
   /** Finds an open proposal. @param key a proposal's id or subject */
   find<Kind extends ProposalKind>(
@@ -25,13 +25,17 @@ export interface ProposalStore {
   ): Promise<ProposalOf<Kind> | undefined>;
   load(id: string, now: Date): Promise<Proposal | undefined>;
   /** Adds a confirmation that isn't the last one needed. @returns false on a conflict: load the proposal again */
-  addConfirmation(confirmed: ValidConfirmation, at: Date): Promise<boolean>;
+  addConfirmation(confirmation: ValidConfirmation, at: Date): Promise<boolean>;
   /**
    * Applies a proposal with its last confirmation.
    * @param charter the charter that the proposal needs to take effect, if any
    * @returns undefined on a conflict: load the proposal again
    */
-  apply(confirmed: ValidConfirmation, at: Date, charter?: SignedCharter): Promise<ApplyOutcome | undefined>;
+  apply(
+    confirmation: ValidConfirmation,
+    at: Date,
+    charter?: SignedCharter,
+  ): Promise<ApplyOutcome | undefined>;
   /** @returns false on a conflict: load the proposal again */
   withdraw(proposal: Proposal, by: string, at: Date): Promise<boolean>;
 }

@@ -68,4 +68,4 @@ export type NewProposal = ProposedChange & {
 };
 
 /** Why a fully confirmed proposal can't be applied yet. The proposal stays open. */
-export type Obstacle = NameLimit | 'cannot_sign';
+export type ProposalObstacle = NameLimit | 'cannot_sign';

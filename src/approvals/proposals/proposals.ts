@@ -20,7 +20,7 @@ import type { Confirmation, Proposal, ProposalKind, ProposalOf } from './proposa
 export interface ProposalsContext {
   readonly orders: OrdersContext;
   readonly store: ProposalStore;
-  /** The people who can confirm changes of names under the current rules. */
+  /** Finds the people who can confirm changes to names under the current rules. */
   readonly findNameConfirmers: (proposal: ProposalOf<'facts' | 'lapse'>) => Promise<Confirmers>;
 }
 
@@ -83,13 +83,13 @@ function confirm(
       if (proposal === undefined) return refuse({ code: 'gone' });
       const decision = decideConfirmation(await loadConfirmation(context, proposal, confirmation));
       if (!decision.ok) return decision;
-      const { confirmed, isComplete } = decision;
-      const at = orders.now();
+      const { validConfirmation, isComplete } = decision;
+      const confirmedAt = orders.now();
       if (!isComplete) {
-        if (!(await store.addConfirmation(confirmed, at))) return undefined;
-        return { ok: true, proposal: confirmed.proposal, isComplete };
+        if (!(await store.addConfirmation(validConfirmation, confirmedAt))) return undefined;
+        return { ok: true, proposal: validConfirmation.proposal, isComplete };
       }
-      const outcome = await store.apply(confirmed, at, confirmation.charter);
+      const outcome = await store.apply(validConfirmation, confirmedAt, confirmation.charter);
       switch (outcome?.kind) {
         case undefined:
           return undefined;
@@ -149,17 +149,17 @@ async function loadConfirmation(
   const [isAdmin, refusal, progress] = await Promise.all([
     confirmers === 'another_admin' ? orders.isAdmin(userId) : false,
     typeof confirmers === 'string' ? undefined : checkConfirmer(context, proposal, confirmers, userId),
-    countConfirmations(context, requirements, updatedProposal),
+    loadConfirmationProgress(context, requirements, updatedProposal),
   ]);
-  const withOnlyThisConfirmation = { ...proposal, confirmations: [confirmation] };
+  const singleConfirmationProposal = { ...proposal, confirmations: [confirmation] };
   const signedRequirements = requirements.filter((requirement) => requirement.signed);
-  const signableProgress =
+  const progressIfSigned =
     signed === undefined
-      ? await countConfirmations(context, signedRequirements, withOnlyThisConfirmation, true)
+      ? await loadConfirmationProgress(context, signedRequirements, singleConfirmationProposal, true)
       : [];
   return {
     ...{ proposal, confirmation, shownHash, confirmers, isAdmin, refusal, progress },
-    needsSignature: signableProgress.some(({ slots }) => slots.length > 0),
+    needsSignature: progressIfSigned.some(({ slots }) => slots.length > 0),
     charter:
       !CHARTER_KINDS.has(proposal.kind) || orders.signing.trust === undefined
         ? 'not_needed'
@@ -180,7 +180,10 @@ async function checkConfirmer(
   userId: string,
 ): Promise<Refusal | undefined> {
   const now = orders.now();
-  const [settings, standIns] = await Promise.all([orders.loadSettings(), orders.standIns.current(now)]);
+  const [settings, standIns] = await Promise.all([
+    orders.loadSettings(),
+    orders.standIns.loadActiveStandIns(now),
+  ]);
   const people = await loadPeople({ directory: orders.directory, standIns }, requirements, [userId]);
   const query = { requirements, requesters: new Set([proposer]), userIds: [userId] };
   return checkApprover(buildApproverRights(query, people, settings, now), userId, 'confirm_protected_change');
@@ -191,11 +194,11 @@ async function loadProgress(
   proposal: Proposal,
 ): Promise<readonly RequirementProgress[]> {
   const confirmers = await findConfirmers(context, proposal);
-  return typeof confirmers === 'string' ? [] : countConfirmations(context, confirmers, proposal);
+  return typeof confirmers === 'string' ? [] : loadConfirmationProgress(context, confirmers, proposal);
 }
 
 /** @param countUnsigned whether unsigned confirmations count toward signed requirements */
-async function countConfirmations(
+async function loadConfirmationProgress(
   { orders }: ProposalsContext,
   requirements: readonly Requirement[],
   proposal: Proposal,
@@ -206,7 +209,7 @@ async function countConfirmations(
   const { proposer, confirmations } = proposal;
   const confirmerIds = confirmations.map(({ userId }) => userId);
   const [standIns, subject] = await Promise.all([
-    orders.standIns.current(now),
+    orders.standIns.loadActiveStandIns(now),
     buildProposalSubject({ orders }, proposal),
   ]);
   const [{ people }, signers] = await Promise.all([
@@ -218,7 +221,9 @@ async function countConfirmations(
     requirement,
     slots: findValidSlots(requirement, {
       ...{ requesters, allowSelfApproval: false, now, people },
-      approvals: confirmerIds.filter((userId) => !requirement.signed || countUnsigned || signers.has(userId)),
+      approvedByIds: confirmerIds.filter(
+        (userId) => !requirement.signed || countUnsigned || signers.has(userId),
+      ),
     }),
   }));
 }
@@ -227,7 +232,7 @@ async function buildProposalSubject(
   { orders }: { readonly orders: OrdersContext },
   proposal: Proposal,
 ): Promise<SignedSubject> {
-  const version = getSignedVersion(await orders.policy.current());
+  const version = getSignedVersion(await orders.policy.loadCurrentPolicy());
   const binding = { change: proposal.id, requesters: [proposal.proposer] };
-  return { statement: proposal.hash, policy: version, binding };
+  return { statementHash: proposal.hash, policyVersion: version, binding };
 }

@@ -32,15 +32,15 @@ export interface LoggedSignature extends ApprovalSignature {
 }
 
 export interface SignedSubject {
-  readonly statement: string;
-  readonly policy: number;
+  readonly statementHash: string;
+  readonly policyVersion: number;
   readonly binding: SignatureBinding;
 }
 
 /** @param salt 64 hex digits, never reused */
 export function buildChallenge(
   approver: string,
-  { statement, policy, binding }: SignedSubject,
+  { statementHash, policyVersion, binding }: SignedSubject,
   salt: string,
 ) {
   const saltedBinding = { ...binding, salt };
@@ -48,13 +48,13 @@ export function buildChallenge(
     approver,
     decision: 'approve',
     nonce: hashJson(saltedBinding),
-    policy,
-    statement,
+    policy: policyVersion,
+    statement: statementHash,
   };
   return { challenge, binding: saltedBinding };
 }
 
-/** Why an approval's signature isn't valid for the subject; undefined if it is valid. */
+/** Returns why an approval's signature isn't valid for the subject, or undefined if it is. */
 export async function findSignatureDifference(
   { userId, signed }: { readonly userId: string; readonly signed?: ApprovalSignature | undefined },
   subject: SignedSubject,
@@ -65,9 +65,9 @@ export async function findSignatureDifference(
   const { signature, binding } = signed;
   const { challenge } = signature;
   const { salt, ...unsaltedBinding } = binding;
-  if (challenge.statement !== subject.statement) return 'statement';
+  if (challenge.statement !== subject.statementHash) return 'statement';
   if (challenge.approver !== userId) return 'approver';
-  if (challenge.policy !== subject.policy) return 'policy';
+  if (challenge.policy !== subject.policyVersion) return 'policy';
   const isSameBinding = isDeepStrictEqual(unsaltedBinding, subject.binding);
   if (salt === undefined || challenge.nonce !== hashJson(binding) || !isSameBinding) return 'order';
   if (findSigningKey(ring.validKeys, signature, userId) === undefined) return 'key';

@@ -40,7 +40,7 @@ const userIdSchema = z.string().min(1);
 /** 32 bytes in hex: a SHA-256 hash or a nonce. */
 const hexSchema = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** What an approver signs. The SHA-256 of its canonical JSON is the WebAuthn challenge. */
+/** Approvers sign this object. The SHA-256 of its canonical JSON is the WebAuthn challenge. */
 export const approvalChallengeSchema = z.strictObject({
   approver: userIdSchema,
   decision: z.literal('approve'),
@@ -109,14 +109,14 @@ export interface Verifier {
 
 const MAX_CACHED_RESULTS = 10_000;
 
-const NO_VERIFIER: Verifier = { relyingParty: { id: '', origin: '' }, verify: async () => undefined };
+const REJECTING_VERIFIER: Verifier = { relyingParty: { id: '', origin: '' }, verify: async () => undefined };
 
 /**
- * Without a relying party, no signature is valid. Results never change, so each signature is verified only once.
- * Callers check whether the key is valid.
+ * Without a relying party, no signature is valid. Results never change, so they are cached. Callers must check
+ * that the key is valid.
  */
 export function createVerifier(relyingParty: RelyingParty | undefined): Verifier {
-  if (relyingParty === undefined) return NO_VERIFIER;
+  if (relyingParty === undefined) return REJECTING_VERIFIER;
   const cache = new Map<string, Promise<number | undefined>>();
   return {
     relyingParty,

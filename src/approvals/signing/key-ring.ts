@@ -55,24 +55,24 @@ interface Revocation {
   readonly key: string;
   readonly by: string;
   readonly at: Date;
-  readonly n: number;
+  readonly eventIndex: number;
   readonly signature?: Assertion<RevokeChallenge> | undefined;
   readonly left?: true | undefined;
 }
 
-/** Oldest first. */
+/** Each list is sorted oldest first. */
 export interface KeyLog {
-  readonly added: readonly AddedKey[];
-  readonly vouched: readonly { readonly key: string; readonly signature: Assertion<VouchChallenge> }[];
-  readonly revoked: readonly Revocation[];
+  readonly addedKeys: readonly AddedKey[];
+  readonly vouches: readonly { readonly key: string; readonly signature: Assertion<VouchChallenge> }[];
+  readonly revocations: readonly Revocation[];
   /** Whether the log has all events. If not, no key is valid. */
   readonly isComplete: boolean;
 }
 
-/** Lists keys without any revocation, valid or not. */
-export function listActiveKeys({ added, revoked }: KeyLog): readonly AddedKey[] {
-  const revokedKeys = new Set(revoked.map(({ key }) => key));
-  return added.filter(({ fingerprint: key }) => !revokedKeys.has(key));
+/** Lists the keys that have no revocation, not even an invalid one. */
+export function listActiveKeys({ addedKeys, revocations }: KeyLog): readonly AddedKey[] {
+  const revokedKeys = new Set(revocations.map(({ key }) => key));
+  return addedKeys.filter(({ fingerprint: key }) => !revokedKeys.has(key));
 }
 
 /** Maximum number of unrevoked passkeys per person. */
@@ -104,14 +104,14 @@ export interface Trust {
   readonly roots: ReadonlySet<string>;
   readonly verifier: Verifier;
   /** Owners who have left the workspace. */
-  readonly left: ReadonlySet<string>;
+  readonly departedIds: ReadonlySet<string>;
 }
 
 type FindInvalidReason = (key: AddedKey) => InvalidReason | undefined;
 
 export async function buildKeyRing(log: KeyLog, trust: Trust): Promise<KeyRing> {
-  const keysByFingerprint = new Map(log.added.map((key) => [key.fingerprint, key]));
-  const ambiguousKeys = findAmbiguousKeys(log.added);
+  const keysByFingerprint = new Map(log.addedKeys.map((key) => [key.fingerprint, key]));
+  const ambiguousKeys = findAmbiguousKeys(log.addedKeys);
   // Includes revoked keys: revoking a key doesn't undo the revocations that were signed with it.
   const everValidKeys = await findReachableKeys(log, keysByFingerprint, trust, (key) =>
     ambiguousKeys.has(key.fingerprint) ? 'ambiguous' : undefined,
@@ -121,7 +121,7 @@ export async function buildKeyRing(log: KeyLog, trust: Trust): Promise<KeyRing> 
     if (!log.isComplete) return 'events_missing';
     if (ambiguousKeys.has(key.fingerprint)) return 'ambiguous';
     if (revokedKeys.has(key.fingerprint)) return 'revoked';
-    if (trust.left.has(key.owner)) return 'left';
+    if (trust.departedIds.has(key.owner)) return 'left';
     return key.host === trust.verifier.relyingParty.id ? undefined : 'host_mismatch';
   };
   const validKeys = await findReachableKeys(log, keysByFingerprint, trust, findInvalidReason);
@@ -134,10 +134,10 @@ export async function buildKeyRing(log: KeyLog, trust: Trust): Promise<KeyRing> 
   };
 }
 
-function findAmbiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
+function findAmbiguousKeys(addedKeys: readonly AddedKey[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const ambiguous = new Set<string>();
-  for (const { fingerprint: key, publicKey } of added) {
+  for (const { fingerprint: key, publicKey } of addedKeys) {
     if (seen.has(key) || computeFingerprint(publicKey) !== key) ambiguous.add(key);
     seen.add(key);
   }
@@ -146,28 +146,29 @@ function findAmbiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
 
 /** Finds the keys that a chain of vouching signatures connects to a root. */
 async function findReachableKeys(
-  { vouched }: KeyLog,
+  { vouches }: KeyLog,
   keysByFingerprint: ReadonlyMap<string, AddedKey>,
   { roots, verifier }: Trust,
   findInvalidReason: FindInvalidReason,
 ): Promise<ReadonlyMap<string, ValidKey>> {
-  const vouchesByVoucher = groupBy(vouched, ({ signature }) => signature.key);
-  const reached = new Map<string, ValidKey>();
+  const vouchesByVoucher = groupBy(vouches, ({ signature }) => signature.key);
+  const reachedKeys = new Map<string, ValidKey>();
   const queue: ValidKey[] = [...keysByFingerprint.values()]
     .filter((key) => roots.has(key.fingerprint) && findInvalidReason(key) === undefined)
     .map((key) => ({ ...key, chain: [] }));
   for (const voucher of queue) {
-    if (reached.has(voucher.fingerprint)) continue;
-    reached.set(voucher.fingerprint, voucher);
+    if (reachedKeys.has(voucher.fingerprint)) continue;
+    reachedKeys.set(voucher.fingerprint, voucher);
     for (const { key, signature } of vouchesByVoucher.get(voucher.fingerprint) ?? []) {
-      const target = keysByFingerprint.get(key);
-      if (target === undefined || reached.has(key) || findInvalidReason(target) !== undefined) continue;
-      if (!isVouchSignature(signature, voucher, target)) continue;
+      const targetKey = keysByFingerprint.get(key);
+      if (targetKey === undefined || reachedKeys.has(key) || findInvalidReason(targetKey) !== undefined)
+        continue;
+      if (!isVouchSignature(signature, voucher, targetKey)) continue;
       if ((await verifier.verify(signature)) === undefined) continue;
-      queue.push({ ...target, chain: [signature, ...voucher.chain] });
+      queue.push({ ...targetKey, chain: [signature, ...voucher.chain] });
     }
   }
-  return reached;
+  return reachedKeys;
 }
 
 async function findRevokedKeys(
@@ -177,17 +178,17 @@ async function findRevokedKeys(
   { roots, verifier }: Trust,
 ): Promise<ReadonlySet<string>> {
   const vouchers = collectVouchers(log);
-  const revoked = new Set<string>();
-  for (const { key, signature, left } of log.revoked) {
-    const target = keysByFingerprint.get(key);
-    if (target === undefined || revoked.has(key)) continue;
-    if (left === true && signature === undefined) revoked.add(key);
+  const revokedKeys = new Set<string>();
+  for (const { key, signature, left } of log.revocations) {
+    const targetKey = keysByFingerprint.get(key);
+    if (targetKey === undefined || revokedKeys.has(key)) continue;
+    if (left === true && signature === undefined) revokedKeys.add(key);
     if (signature === undefined || signature.challenge.key !== key) continue;
     const signer = findSigningKey(everValidKeys, signature, signature.challenge.by);
-    if (signer === undefined || !canRevoke(vouchers, roots, signer, target)) continue;
-    if ((await verifier.verify(signature)) !== undefined) revoked.add(key);
+    if (signer === undefined || !canRevoke(vouchers, roots, signer, targetKey)) continue;
+    if ((await verifier.verify(signature)) !== undefined) revokedKeys.add(key);
   }
-  return revoked;
+  return revokedKeys;
 }
 
 /** Whether a signature says that `voucher` vouches for `target`. Doesn't verify the signature. */
@@ -205,7 +206,7 @@ function isVouchSignature(
   );
 }
 
-/** Finds the valid key with this owner that a signature names. Doesn't verify the signature. */
+/** Finds the valid key that a signature names, if it belongs to `owner`. Doesn't verify the signature. */
 export function findSigningKey(
   validKeys: KeyRing['validKeys'],
   { key, publicKey, credential }: Assertion,
@@ -219,9 +220,9 @@ export function findSigningKey(
 
 type Vouchers = ReadonlyMap<string, ReadonlySet<string>>;
 
-function collectVouchers({ vouched }: KeyLog): Vouchers {
+function collectVouchers({ vouches }: KeyLog): Vouchers {
   const vouchers = new Map<string, Set<string>>();
-  for (const { key, signature } of vouched)
+  for (const { key, signature } of vouches)
     vouchers.set(key, (vouchers.get(key) ?? new Set()).add(signature.key));
   return vouchers;
 }
@@ -246,11 +247,11 @@ export function createRevocationCheck(log: KeyLog, roots: ReadonlySet<string>) {
     ownKeys.some((signer) => canRevoke(vouchers, roots, signer, key));
 }
 
-/** Returns the log from when charter `n` was signed, plus later revocations of compromised keys. */
-export function getLogAtCharter(log: KeyLog, n: number): KeyLog {
+/** Drops revocations that were logged after a charter, except those of compromised keys. */
+export function getLogAtCharter(log: KeyLog, charterEventIndex: number): KeyLog {
   const isIncluded = (revocation: Revocation) =>
-    revocation.n < n || revocation.signature?.challenge.reason === 'compromised';
-  return { ...log, revoked: log.revoked.filter(isIncluded) };
+    revocation.eventIndex < charterEventIndex || revocation.signature?.challenge.reason === 'compromised';
+  return { ...log, revocations: log.revocations.filter(isIncluded) };
 }
 
 export const charterSignedShape = {

@@ -34,8 +34,8 @@ export interface LinkStore {
   add(link: SigningLink): Promise<void>;
   find(tokenHash: string): Promise<(SigningLink & { readonly isSpent: boolean }) | undefined>;
   /**
-   * Marks a link as used. Of concurrent calls, exactly one succeeds.
-   * @returns false if the link was already used or has expired
+   * Marks a link as spent. Of concurrent calls, exactly one succeeds.
+   * @returns false if the link was already spent or has expired
    */
   spend(tokenHash: string, now: Date): Promise<boolean>;
   /** Deletes links that expired long ago. */

@@ -30,7 +30,7 @@ export const ACCEPTED_ALGORITHMS: readonly number[] = [COSE.ec.alg, COSE.okp.alg
 /** Converts to SPKI in unpadded base64url. @throws if the algorithm isn't in {@link ACCEPTED_ALGORITHMS} */
 export function coseToSpki(cose: Uint8Array): string {
   const key = isoCBOR.decodeFirst<ReadonlyMap<number, unknown>>(Uint8Array.from(cose));
-  const readBytes = (label: number) => {
+  const readBase64url = (label: number) => {
     const value = key.get(label);
     if (!(value instanceof Uint8Array)) throw new TypeError('COSE key parameter is missing');
     return Buffer.from(value).toString('base64url');
@@ -38,11 +38,11 @@ export function coseToSpki(cose: Uint8Array): string {
   const toJwk = (): JsonWebKey => {
     switch (key.get(COSE.kty)) {
       case COSE.ec.kty:
-        return { kty: 'EC', crv: 'P-256', x: readBytes(-2), y: readBytes(-3) };
+        return { kty: 'EC', crv: 'P-256', x: readBase64url(-2), y: readBase64url(-3) };
       case COSE.okp.kty:
-        return { kty: 'OKP', crv: 'Ed25519', x: readBytes(-2) };
+        return { kty: 'OKP', crv: 'Ed25519', x: readBase64url(-2) };
       default:
-        return { kty: 'RSA', n: readBytes(-1), e: readBytes(-2) };
+        return { kty: 'RSA', n: readBase64url(-1), e: readBase64url(-2) };
     }
   };
   if (!ACCEPTED_ALGORITHMS.includes(Number(key.get(COSE.alg))))
@@ -60,28 +60,28 @@ export function spkiToCose(spki: string): Uint8Array<ArrayBuffer> {
 
 function toCoseMap(key: KeyObject): Map<number, number | Uint8Array> {
   const { kty, crv, x, y, n, e } = key.export({ format: 'jwk' });
-  const decode = (text: string | undefined) => new Uint8Array(Buffer.from(text ?? '', 'base64url'));
+  const decodeBase64url = (text: string | undefined) => new Uint8Array(Buffer.from(text ?? '', 'base64url'));
   if (crv === 'P-256')
     return new Map<number, number | Uint8Array>([
       [COSE.kty, COSE.ec.kty],
       [COSE.alg, COSE.ec.alg],
       [-1, COSE.ec.crv],
-      [-2, decode(x)],
-      [-3, decode(y)],
+      [-2, decodeBase64url(x)],
+      [-3, decodeBase64url(y)],
     ]);
   if (crv === 'Ed25519')
     return new Map<number, number | Uint8Array>([
       [COSE.kty, COSE.okp.kty],
       [COSE.alg, COSE.okp.alg],
       [-1, COSE.okp.crv],
-      [-2, decode(x)],
+      [-2, decodeBase64url(x)],
     ]);
   if (kty === 'RSA')
     return new Map<number, number | Uint8Array>([
       [COSE.kty, COSE.rsa.kty],
       [COSE.alg, COSE.rsa.alg],
-      [-1, decode(n)],
-      [-2, decode(e)],
+      [-1, decodeBase64url(n)],
+      [-2, decodeBase64url(e)],
     ]);
   throw new TypeError('unsupported public key type');
 }

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { backupTo, takeBackup } from '../../store/backup.ts';
+import { streamBackup, takeBackup } from '../../store/backup.ts';
 import { type Command, CommandError, requireOneArgument, withBotDatabase } from './command.ts';
 
 export const backupCommand: Command = {
@@ -11,15 +11,15 @@ export const backupCommand: Command = {
   options: {},
   async run({ args, env, print }) {
     const target = requireOneArgument(args, 'FILE');
-    const isStdout = target === '-';
+    const writesToStdout = target === '-';
     // Standard output must contain only the backup.
-    const printStatus = isStdout ? (line: string) => void process.stderr.write(`${line}\n`) : print;
-    const path = isStdout ? target : await resolveBackupPath(target);
+    const printStatus = writesToStdout ? (line: string) => void process.stderr.write(`${line}\n`) : print;
+    const path = writesToStdout ? target : await resolveBackupPath(target);
     const { takenAt, orders, keys } = await withBotDatabase({ env, print: printStatus }, (url) =>
-      isStdout ? backupTo(url, process.stdout) : takeBackup(url, path),
+      writesToStdout ? streamBackup(url, process.stdout) : takeBackup(url, path),
     );
     printStatus(
-      `The backup${isStdout ? '' : ` ${path}`} is complete: the database of ${takenAt.toISOString()}.`,
+      `The backup${writesToStdout ? '' : ` ${path}`} is complete: the database of ${takenAt.toISOString()}.`,
     );
     printStatus(
       `To restore it you need ${keys.length === 0 ? 'no key' : `the keys ${keys.join(', ')} of CREDENTIALS_KEYS`}.`,

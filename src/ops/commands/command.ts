@@ -20,7 +20,7 @@ export interface Command {
 
 export interface CommandContext {
   readonly args: readonly string[];
-  readonly values: Readonly<Record<string, unknown>>;
+  readonly optionValues: Readonly<Record<string, unknown>>;
   readonly env: Environment;
   readonly print: (line: string) => void;
 }
@@ -34,17 +34,17 @@ export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** @param argument its name in the usage text */
-export function requireOneArgument(args: readonly string[], argument: string): string {
+/** @param argumentName the argument's name in the usage text */
+export function requireOneArgument(args: readonly string[], argumentName: string): string {
   const [value, ...others] = args;
-  if (value === undefined || value === '') throw new UsageError(`${argument} is missing.`);
-  if (others.length > 0) throw new UsageError(`Expected one ${argument}, got ${args.length}.`);
+  if (value === undefined || value === '') throw new UsageError(`${argumentName} is missing.`);
+  if (others.length > 0) throw new UsageError(`Expected one ${argumentName}, got ${args.length}.`);
   return value;
 }
 
 export const DRY_RUN_OPTION: Command['options'] = { 'dry-run': { type: 'boolean', default: false } };
 
-/** Starts an embedded database while `work` runs, unless a bot on this machine already runs it. */
+/** Without `DATABASE_URL`, uses the embedded database, which is started if no bot on this machine runs it. */
 export async function withDatabase<T>(
   settings: DatabaseSettings,
   print: (line: string) => void,
@@ -78,9 +78,10 @@ export async function withBotDatabase<T>(
 }
 
 /** Prints one line for each table, such as `orders: 12 rows`. */
-export function printChanges(
-  changes: readonly { readonly table: string; readonly rows: number }[],
+export function printRowCounts(
+  changes: readonly { readonly table: string; readonly rowCount: number }[],
   print: (line: string) => void,
 ): void {
-  for (const { table, rows } of changes) print(`  ${table}: ${rows} ${rows === 1 ? 'row' : 'rows'}`);
+  for (const { table, rowCount } of changes)
+    print(`  ${table}: ${rowCount} ${rowCount === 1 ? 'row' : 'rows'}`);
 }

@@ -40,7 +40,10 @@ export const doctorCommand: Command = {
       await migrate({ url });
       const database = openDatabase({ url });
       try {
-        const settings = applySavedSettings(config.team, await createSettingsStore(database).loadAll());
+        const settings = applySavedSettings(
+          config.defaultSettings,
+          await createSettingsStore(database).loadAll(),
+        );
         await runAllChecks(settings, { url, accounts: createAccountStore(database) });
       } finally {
         await database.close();
@@ -51,7 +54,7 @@ export const doctorCommand: Command = {
     } catch (error) {
       if (!(error instanceof MigrationError || error instanceof EmbeddedPostgresError)) throw error;
       report(wrong('Database', `${error.message}.`, 'Fix that first.'));
-      await runAllChecks(applySavedSettings(config.team, {}), undefined);
+      await runAllChecks(applySavedSettings(config.defaultSettings, {}), undefined);
     }
     print(formatSummary(findings));
     print(formatNextStep(findings));

@@ -1,10 +1,10 @@
-import { findVariablesWithPerson } from '../../config/environment.ts';
+import { listVariablesWithUserId } from '../../config/environment.ts';
 import { type ForgetObstacle, forgetPerson } from '../../store/forget-person.ts';
 import { withSession } from '../../store/session.ts';
 import {
   type Command,
   DRY_RUN_OPTION,
-  printChanges,
+  printRowCounts,
   requireOneArgument,
   UsageError,
   withBotDatabase,
@@ -16,23 +16,23 @@ export const forgetPersonCommand: Command = {
   details:
     'ID is their Slack user id. Their credentials and calendar are deleted; in the log they become “former”, and its hashes stay.\nMessages in Slack stay: delete them there. With --dry-run nothing changes.',
   options: DRY_RUN_OPTION,
-  async run({ args, values, env, print }) {
-    const person = requireOneArgument(args, 'ID');
-    if (!/^[UW][A-Z0-9]{2,}$/.test(person)) throw new UsageError(`${person} isn’t a Slack user id (U…).`);
-    const dryRun = values['dry-run'] === true;
+  async run({ args, optionValues, env, print }) {
+    const userId = requireOneArgument(args, 'ID');
+    if (!/^[UW][A-Z0-9]{2,}$/.test(userId)) throw new UsageError(`${userId} isn’t a Slack user id (U…).`);
+    const dryRun = optionValues['dry-run'] === true;
     const result = await withBotDatabase({ env, print }, (url) =>
-      withSession(url, (client) => forgetPerson(client, person, { dryRun })),
+      withSession(url, (client) => forgetPerson(client, userId, { dryRun })),
     );
-    if (!result.done) {
-      print(`${person} is still in use, so nothing changed:`);
+    if (!result.isDone) {
+      print(`${userId} is still in use, so nothing changed:`);
       for (const obstacle of result.obstacles) print(`  ${formatObstacle(obstacle)}`);
       return 1;
     }
-    if (result.changes.length === 0) print(`No data about ${person}.`);
-    else print(dryRun ? `${person} would be removed from:` : `${person} is removed from:`);
-    printChanges(result.changes, print);
-    for (const name of findVariablesWithPerson(env, person))
-      print(`${name} in the environment still names ${person}: remove them.`);
+    if (result.changes.length === 0) print(`No data about ${userId}.`);
+    else print(dryRun ? `${userId} would be removed from:` : `${userId} is removed from:`);
+    printRowCounts(result.changes, print);
+    for (const name of listVariablesWithUserId(env, userId))
+      print(`${name} in the environment still names ${userId}: remove them.`);
     return undefined;
   },
 };

@@ -17,9 +17,9 @@ export const manifestCommand: Command = {
   details:
     '--socket: Socket Mode, for a bot that Slack can’t reach. --url: the public address of the bot. The output is YAML; the link is in the comment at its end.',
   options: { socket: { type: 'boolean', default: false }, url: { type: 'string' } },
-  async run({ args, values, print }) {
+  async run({ args, optionValues, print }) {
     if (args.length > 0) throw new UsageError('manifest takes no arguments.');
-    const { socket, url } = values;
+    const { socket, url } = optionValues;
     if ((socket === true) === (url !== undefined)) throw new UsageError('Give either --socket or --url.');
     const text = await readFile(MANIFEST_FILE, 'utf8').catch(() => {
       throw new CommandError(`${MANIFEST_FILE} can’t be read.`);
@@ -31,7 +31,7 @@ export const manifestCommand: Command = {
 
 /** @param publicUrl undefined in Socket Mode */
 function formatManifest(template: string, publicUrl: string | undefined): string {
-  // The first comment explains how to edit the file by hand, which isn't necessary here.
+  // The first comment explains how to edit the file by hand, but the printed manifest is complete.
   const manifest = parseDocument(template.replace(/^(?:#.*\n)+/, ''));
   for (const path of HTTP_URL_PATHS) {
     if (publicUrl === undefined) manifest.deleteIn(path);

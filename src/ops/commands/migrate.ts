@@ -9,11 +9,11 @@ export const migrateCommand: Command = {
   summary: 'migrate the database to this release’s schema, without starting the bot',
   details: 'With --serve it only serves the embedded database, for psql and pg_dump, until interrupted.',
   options: { serve: { type: 'boolean', default: false } },
-  async run({ args, values, env, print }) {
+  async run({ args, optionValues, env, print }) {
     if (args.length > 0) throw new UsageError('migrate takes no arguments.');
     const settings = readDatabaseSettings(env);
-    if (values['serve'] === true) {
-      await serve(settings.dataDir, print);
+    if (optionValues['serve'] === true) {
+      await serveEmbeddedDatabase(settings.dataDir, print);
       return undefined;
     }
     await withDatabase(settings, print, async (url) => {
@@ -24,7 +24,7 @@ export const migrateCommand: Command = {
   },
 };
 
-async function serve(dataDir: string, print: (line: string) => void): Promise<void> {
+async function serveEmbeddedDatabase(dataDir: string, print: (line: string) => void): Promise<void> {
   const interruption = new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, resolve);
   });

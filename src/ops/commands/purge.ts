@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../lib/duration.ts';
 import { purge } from '../../store/purge.ts';
 import { withSession } from '../../store/session.ts';
-import { type Command, DRY_RUN_OPTION, printChanges, UsageError, withBotDatabase } from './command.ts';
+import { type Command, DRY_RUN_OPTION, printRowCounts, UsageError, withBotDatabase } from './command.ts';
 
 /** More recent orders can still be retried, undone or reviewed. */
 const MIN_AGE_DAYS = 30;
@@ -11,19 +11,19 @@ export const purgeCommand: Command = {
   summary: 'delete orders that ended before a date, and older log events',
   details: `DATE is like 2023-11-25, in UTC, at least ${MIN_AGE_DAYS} days ago. The log of orders that are kept stays, and so do all hashes.\nBudget amounts of deleted orders are deleted too. With --dry-run nothing is deleted.`,
   options: { before: { type: 'string' }, ...DRY_RUN_OPTION },
-  async run({ args, values, env, print }) {
+  async run({ args, optionValues, env, print }) {
     if (args.length > 0) throw new UsageError('Give the date with --before.');
-    const before = parseDay(values['before']);
-    if (Date.now() - before.getTime() < MIN_AGE_DAYS * DAY_MS)
+    const cutoff = parseDay(optionValues['before']);
+    if (Date.now() - cutoff.getTime() < MIN_AGE_DAYS * DAY_MS)
       throw new UsageError(`DATE must be at least ${MIN_AGE_DAYS} days ago.`);
-    const dryRun = values['dry-run'] === true;
+    const dryRun = optionValues['dry-run'] === true;
     const changes = await withBotDatabase({ env, print }, (url) =>
-      withSession(url, (client) => purge(client, before, { dryRun })),
+      withSession(url, (client) => purge(client, cutoff, { dryRun })),
     );
-    const day = before.toISOString().slice(0, 10);
+    const day = cutoff.toISOString().slice(0, 10);
     if (changes.length === 0) print(`Nothing ended before ${day}.`);
     else print(dryRun ? `Ended before ${day}, would be deleted:` : `Ended before ${day}, deleted:`);
-    printChanges(changes, print);
+    printRowCounts(changes, print);
     return undefined;
   },
 };

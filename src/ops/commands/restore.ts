@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { type DatabaseSettings, readDatabaseSettings } from '../../config/environment.ts';
 import { readAnchorFile, type SavedAnchor } from '../../ledger/anchor-file.ts';
-import type { Manifest } from '../../store/backup-file.ts';
+import type { BackupManifest } from '../../store/backup-file.ts';
 import { type RestoreResult, restoreBackup } from '../../store/restore.ts';
 import { DatabaseAccessError } from '../../store/session.ts';
 import { type Command, CommandError, requireOneArgument } from './command.ts';
@@ -17,11 +17,11 @@ export const restoreCommand: Command = {
   async run({ args, env, print }) {
     const source = requireOneArgument(args, 'FILE');
     const settings = readDatabaseSettings(env);
-    const file = source === '-' ? process.stdin : (await openFile(source)).createReadStream();
-    const result = await withEmptyDatabase(settings, print, (url) => restoreBackup(url, file, print));
+    const backupStream = source === '-' ? process.stdin : (await openFile(source)).createReadStream();
+    const result = await withEmptyDatabase(settings, print, (url) => restoreBackup(url, backupStream, print));
     for (const sentence of listNextSteps(result.manifest)) print(sentence);
     for (const ledger of result.ledgers)
-      print(formatLedger(ledger, await readAnchorFile(settings.dataDir, ledger.teamId)));
+      print(formatLedgerNotice(ledger, await readAnchorFile(settings.dataDir, ledger.teamId)));
     return undefined;
   },
 };
@@ -42,19 +42,22 @@ async function withEmptyDatabase<T>(
 ): Promise<T> {
   const { databaseUrl, dataDir } = settings;
   if (databaseUrl !== undefined)
-    return addHint(work(databaseUrl.reveal()), 'Create an empty one (createdb), and set DATABASE_URL to it.');
+    return addNotEmptyHint(
+      work(databaseUrl.reveal()),
+      'Create an empty one (createdb), and set DATABASE_URL to it.',
+    );
   const embedded = await startEmbeddedPostgres({ dataDir, log: print });
   const folder = join(dataDir, 'postgres');
   const hint = `To restore the backup there, move it away first: mv '${folder}' '${folder}.before-restore'`;
   try {
-    return await addHint(work(embedded.url), hint);
+    return await addNotEmptyHint(work(embedded.url), hint);
   } finally {
     await embedded.stop();
   }
 }
 
 /** Adds a hint to the error that the database isn't empty. */
-async function addHint<T>(work: Promise<T>, hint: string): Promise<T> {
+async function addNotEmptyHint<T>(work: Promise<T>, hint: string): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -63,7 +66,7 @@ async function addHint<T>(work: Promise<T>, hint: string): Promise<T> {
   }
 }
 
-function listNextSteps({ takenAt, orders, keys }: Manifest): readonly string[] {
+function listNextSteps({ takenAt, orders, keys }: BackupManifest): readonly string[] {
   return [
     `The database of ${takenAt.toISOString()} is restored. Later changes are not in it.`,
     ...(keys.length === 0 ? [] : [`Start the bot with the keys ${keys.join(', ')} in CREDENTIALS_KEYS.`]),
@@ -82,10 +85,13 @@ function listNextSteps({ takenAt, orders, keys }: Manifest): readonly string[] {
 }
 
 /** @param anchor the newest anchor in `DATA_DIR` */
-function formatLedger({ seal }: RestoreResult['ledgers'][number], anchor: SavedAnchor | undefined): string {
+function formatLedgerNotice(
+  { newestSealNumber }: RestoreResult['ledgers'][number],
+  anchor: SavedAnchor | undefined,
+): string {
   const anchorWarning =
-    anchor === undefined || anchor.n <= seal
+    anchor === undefined || anchor.n <= newestSealNumber
       ? ''
       : ` Seal ${anchor.n} was published at ${anchor.at}, according to DATA_DIR: the database will reuse that number.`;
-  return `The ledger continues after seal ${seal} and may reuse numbers: later anchors and receipts won’t match it. The log records this, and ADMINS are notified at the start. Tell the people who keep them.${anchorWarning}`;
+  return `The ledger continues after seal ${newestSealNumber} and may reuse numbers: later anchors and receipts won’t match it. The log records this, and ADMINS are notified at the start. Tell the people who keep them.${anchorWarning}`;
 }

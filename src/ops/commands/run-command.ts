@@ -45,29 +45,29 @@ const OPERATOR_ERRORS = [
 
 /** @returns the exit code */
 export async function runCommand(
-  [name, ...rest]: readonly string[],
+  [name, ...commandArguments]: readonly string[],
   { print, printError }: Output,
 ): Promise<number> {
   const command = name === undefined ? undefined : COMMANDS.get(name);
   if (name === undefined || command === undefined) {
-    const isHelp = name === '--help' || name === '-h' || name === 'help';
-    (isHelp ? print : printError)(formatOverview(isHelp ? undefined : name));
-    return isHelp ? 0 : EXIT_CODE_INVALID_ARGUMENTS;
+    const isHelpRequest = name === '--help' || name === '-h' || name === 'help';
+    (isHelpRequest ? print : printError)(formatOverview(isHelpRequest ? undefined : name));
+    return isHelpRequest ? 0 : EXIT_CODE_INVALID_ARGUMENTS;
   }
   try {
-    const { values, positionals: args } = parseArgs({
-      args: rest,
+    const { values: optionValues, positionals: args } = parseArgs({
+      args: commandArguments,
       options: { ...command.options, help: { type: 'boolean', short: 'h' } },
       allowPositionals: true,
     });
-    if (values['help'] === true) {
+    if (optionValues['help'] === true) {
       print(formatUsage(name, command));
       return 0;
     }
-    return (await command.run({ args, values, env: loadEnvironment(), print })) ?? 0;
+    return (await command.run({ args, optionValues, env: loadEnvironment(), print })) ?? 0;
   } catch (error) {
     if (error instanceof UsageError || isParseArgsError(error)) {
-      // Node explains how to pass an argument that starts with a hyphen, but no command accepts one.
+      // Omits Node's advice about arguments that start with a hyphen, because no command accepts any.
       const [problem] = error.message.split('. To specify');
       printError(`${problem}\n\n${formatUsage(name, command)}`);
       return EXIT_CODE_INVALID_ARGUMENTS;

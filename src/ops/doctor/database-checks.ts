@@ -1,4 +1,4 @@
-import type { SealedKey } from '../../store/sealed-keys.ts';
+import type { SealedKeyUsage } from '../../store/sealed-keys.ts';
 import type { ServerFacts } from '../../store/server-facts.ts';
 import { readFreeBytes } from '../disk.ts';
 import { type Finding, formatCount, ok, warning, wrong } from './finding.ts';
@@ -12,9 +12,9 @@ const MIN_FREE_BYTES = 512 * MIB;
 
 export function checkServer(facts: ServerFacts, now: Date): readonly Finding[] {
   const { version, versionNumber, fsync, freeConnections } = facts;
-  const isOld = versionNumber < MIN_SERVER_VERSION;
+  const isTooOld = versionNumber < MIN_SERVER_VERSION;
   return [
-    isOld
+    isTooOld
       ? wrong('Database', `PostgreSQL ${version}.`, 'Use 14 or newer.')
       : ok('Database', `PostgreSQL ${version}, ${Math.ceil(facts.size / MIB)} MiB.`),
     ...(fsync
@@ -34,30 +34,30 @@ export function checkServer(facts: ServerFacts, now: Date): readonly Finding[] {
 }
 
 export function checkClock(subject: string, serverTime: Date, localTime: Date): Finding {
-  const difference = serverTime.getTime() - localTime.getTime();
-  if (Math.abs(difference) <= MAX_CLOCK_DIFFERENCE_MS) return ok(subject, 'in sync with this machine.');
-  const seconds = Math.round(Math.abs(difference) / 1_000);
+  const differenceMs = serverTime.getTime() - localTime.getTime();
+  if (Math.abs(differenceMs) <= MAX_CLOCK_DIFFERENCE_MS) return ok(subject, 'in sync with this machine.');
+  const seconds = Math.round(Math.abs(differenceMs) / 1_000);
   return warning(
     subject,
-    `${seconds} s ${difference > 0 ? 'ahead of' : 'behind'} this machine.`,
+    `${seconds} s ${differenceMs > 0 ? 'ahead of' : 'behind'} this machine.`,
     'Sync the clocks (NTP): signatures and one-time tokens depend on them.',
   );
 }
 
 /** @param canDecrypt whether the key decrypts a stored value; undefined if there is no value to try */
 export function checkKeys(
-  usedKeys: readonly SealedKey[],
-  knownIds: readonly string[],
+  usedKeys: readonly SealedKeyUsage[],
+  knownKeyIds: readonly string[],
   canDecrypt: (keyId: string) => boolean | undefined,
 ): readonly Finding[] {
   if (usedKeys.length === 0) return [ok('Keys', 'nothing is encrypted yet.')];
   const ids = [...new Set(usedKeys.map(({ keyId }) => keyId))];
   return ids.map((id) => {
-    const uses = usedKeys
+    const encryptedCounts = usedKeys
       .filter(({ keyId }) => keyId === id)
       .map(({ nouns, count }) => formatCount(count, ...nouns));
-    const usage = `“${id}” encrypts ${uses.join(', ')}`;
-    if (!knownIds.includes(id))
+    const usage = `“${id}” encrypts ${encryptedCounts.join(', ')}`;
+    if (!knownKeyIds.includes(id))
       return wrong(
         'Keys',
         `${usage}, and isn’t in CREDENTIALS_KEYS.`,

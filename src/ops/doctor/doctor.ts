@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import type { AccountStore } from '../../accounts/account.ts';
-import { canDecryptAccount } from '../../accounts/accounts.ts';
+import { canDecryptCredential } from '../../accounts/accounts.ts';
 import type { Vault } from '../../accounts/vault.ts';
 import { getCredentialsKeyFile, loadCredentialsKeys } from '../../config/credentials-key.ts';
 import type { Config, TeamSettings } from '../../config/environment.ts';
 import { createSlackWeb, okResponseSchema, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
-import { findSealedKeys } from '../../store/sealed-keys.ts';
+import { readSealedKeyUsages } from '../../store/sealed-keys.ts';
 import { readServerFacts } from '../../store/server-facts.ts';
 import { withSession } from '../../store/session.ts';
 import { checkDisk, checkKeys, checkServer } from './database-checks.ts';
@@ -15,7 +15,7 @@ import { checkSlack, type SlackIdSettings } from './slack-checks.ts';
 
 export interface DoctorContext {
   readonly config: Config;
-  /** Undefined if the database can't be used. The caller reports this. */
+  /** Undefined if the database can't be used. The caller reports the problem. */
   readonly database: { readonly url: string; readonly accounts: AccountStore } | undefined;
   readonly vault: Vault;
   readonly web: SlackWeb;
@@ -23,7 +23,7 @@ export interface DoctorContext {
   readonly now: () => Date;
 }
 
-/** Yields the findings of each group of checks as soon as they are known. An error becomes a finding. */
+/** Yields each check's findings as soon as they are known. An error in a check becomes a finding. */
 export async function* runChecks(deps: DoctorContext): AsyncGenerator<Finding> {
   const groups: readonly (readonly [subject: string, check: () => Promise<readonly Finding[]>])[] = [
     ['Settings', async () => findTypos(deps.config)],
@@ -32,7 +32,10 @@ export async function* runChecks(deps: DoctorContext): AsyncGenerator<Finding> {
     ['Disk', () => checkDisks(deps.config)],
     ['Slack', () => checkSlack(deps.web, getSlackIdSettings(deps))],
     ['Slack', () => checkAppToken(deps.config)],
-    ['Slack’s clock', async () => [await checkSlackClock(deps.config.slack.apiUrl ?? SLACK_API, deps.now)]],
+    [
+      'Slack’s clock',
+      async () => [await checkSlackClock(deps.config.slack.apiUrl ?? SLACK_API_URL, deps.now)],
+    ],
     ['Domain service', () => checkService(deps)],
     ['Registries', async () => [await checkRegistryList(deps.config.rdapBootstrapUrl)]],
     ['PUBLIC_URL', () => checkPublicUrlSetting(deps.config)],
@@ -49,10 +52,12 @@ export async function* runChecks(deps: DoctorContext): AsyncGenerator<Finding> {
 }
 
 function findTypos({ typos }: Config): readonly Finding[] {
-  return typos.map(([name, hint]) => warning('Settings', `${name} is unknown.`, `Did you mean ${hint}?`));
+  return typos.map(([variable, suggestion]) =>
+    warning('Settings', `${variable} is unknown.`, `Did you mean ${suggestion}?`),
+  );
 }
 
-const SLACK_API = 'https://slack.com/api/';
+const SLACK_API_URL = 'https://slack.com/api/';
 
 function getSlackIdSettings({ config, settings }: DoctorContext): SlackIdSettings {
   return { settings, admins: config.admins, allowOrgMembers: config.allowOrgMembers };
@@ -96,23 +101,26 @@ async function checkPublicUrlSetting({ publicUrl }: Config): Promise<readonly Fi
 async function checkDatabase({ config, database, vault, now }: DoctorContext): Promise<readonly Finding[]> {
   if (database === undefined) return [];
   return withSession(database.url, async (client): Promise<readonly Finding[]> => {
-    const facts = await readServerFacts(client);
-    const decryptableByKey = new Map<string, boolean>();
-    // No key has an empty id, so this lists accounts of all keys.
-    for (const { account, sealed } of await database.accounts.listSealedWithOtherKey('', MAX_ACCOUNTS)) {
-      if (!decryptableByKey.has(sealed.keyId))
-        decryptableByKey.set(sealed.keyId, canDecryptAccount(vault, account, sealed));
+    const serverFacts = await readServerFacts(client);
+    const canDecryptByKeyId = new Map<string, boolean>();
+    // No key has an empty id, so accounts of all keys are listed.
+    for (const { account, sealed } of await database.accounts.listSealedWithOtherKey(
+      '',
+      MAX_TESTED_ACCOUNTS,
+    )) {
+      if (!canDecryptByKeyId.has(sealed.keyId))
+        canDecryptByKeyId.set(sealed.keyId, canDecryptCredential(vault, account, sealed));
     }
-    const knownIds = loadCredentialsKeys(config).map(({ id }) => id);
+    const knownKeyIds = loadCredentialsKeys(config).map(({ id }) => id);
     return [
-      ...checkServer(facts, now()),
-      ...checkKeys(await findSealedKeys(client), knownIds, (keyId) => decryptableByKey.get(keyId)),
+      ...checkServer(serverFacts, now()),
+      ...checkKeys(await readSealedKeyUsages(client), knownKeyIds, (keyId) => canDecryptByKeyId.get(keyId)),
     ];
   });
 }
 
 /** Enough to include an account for each key. */
-const MAX_ACCOUNTS = 1_000;
+const MAX_TESTED_ACCOUNTS = 1_000;
 
 async function checkKeyFile(config: Config): Promise<readonly Finding[]> {
   if (config.credentialsKeys !== undefined) return [];

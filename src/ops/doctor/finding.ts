@@ -30,8 +30,10 @@ export function formatSummary(findings: readonly Finding[]): string {
 
 /** Returns `Ready.` or the first thing to fix. */
 export function formatNextStep(findings: readonly Finding[]): string {
-  const first = findings.find(({ outcome }) => outcome === 'wrong');
-  return first === undefined ? 'Ready.' : `Next: ${first.subject}: ${first.action ?? first.found}`;
+  const firstProblem = findings.find(({ outcome }) => outcome === 'wrong');
+  return firstProblem === undefined
+    ? 'Ready.'
+    : `Next: ${firstProblem.subject}: ${firstProblem.action ?? firstProblem.found}`;
 }
 
 export function formatCount(count: number, singular: string, plural = `${singular}s`): string {

@@ -8,13 +8,13 @@ import { okResponseSchema, SlackApiError, type SlackWeb } from '../../slack/outb
 import { type Finding, formatCount, ok, warning, wrong } from './finding.ts';
 
 export interface SlackIdSettings {
-  /** The settings in force: saved ones override the environment. */
+  /** The effective settings: saved settings override the environment. */
   readonly settings: TeamSettings;
   readonly admins: readonly string[];
   readonly allowOrgMembers: boolean;
 }
 
-const REINSTALL = 'Reinstall the app with its manifest.';
+const REINSTALL_ACTION = 'Reinstall the app with its manifest.';
 const identitySchema = z.object({
   team: z.string().optional(),
   team_id: z.string(),
@@ -24,107 +24,121 @@ const identitySchema = z.object({
 
 /** Checks the bot token and its scopes, then the people, groups and channels in the settings. */
 export async function checkSlack(web: SlackWeb, idSettings: SlackIdSettings): Promise<readonly Finding[]> {
-  let bot: z.output<typeof identitySchema>;
+  let identity: z.output<typeof identitySchema>;
   try {
-    bot = await web.call('auth.test', {}, identitySchema);
+    identity = await web.call('auth.test', {}, identitySchema);
   } catch (error) {
     return [
       wrong('Slack', `SLACK_BOT_TOKEN: ${formatError(error)}.`, 'Reinstall the app, and set its bot token.'),
     ];
   }
   const workspace = {
-    teamId: bot.team_id,
-    orgId: idSettings.allowOrgMembers ? bot.enterprise_id : undefined,
+    teamId: identity.team_id,
+    orgId: idSettings.allowOrgMembers ? identity.enterprise_id : undefined,
   };
   return [
-    ok('Slack', `SLACK_BOT_TOKEN belongs to the workspace ${bot.team ?? bot.team_id}.`),
-    ...checkScopes(bot.response_metadata?.scopes),
+    ok('Slack', `SLACK_BOT_TOKEN belongs to the workspace ${identity.team ?? identity.team_id}.`),
+    ...checkScopes(identity.response_metadata?.scopes),
     ...(await checkSlackIds(web, idSettings, workspace)),
   ];
 }
 
-/** Finds people, groups and channels in the settings that are missing or misconfigured. */
+/** Checks the people, groups and channels in the settings. */
 export async function checkSlackIds(
   web: SlackWeb,
   { settings, admins }: SlackIdSettings,
   workspace: Parameters<typeof isFullMember>[1],
 ): Promise<readonly Finding[]> {
-  const lists = {
+  const idsByVariable = {
     APPROVERS: settings.approvers,
     SILENT_APPROVERS: settings.silentApprovers,
     APPROVAL_ESCALATE_TO: settings.approvalEscalateTo,
     ADMINS: admins,
   };
-  const channels = {
+  const channelsByVariable = {
     APPROVAL_CHANNEL: settings.approvalChannel,
     ALERT_CHANNEL: settings.alertChannel,
     REPORT_CHANNEL: settings.reportChannel,
     REMINDER_CHANNEL: settings.reminderChannel,
   };
   const findings: Finding[] = [];
-  for (const [name, ids] of Object.entries(lists)) {
+  for (const [variable, ids] of Object.entries(idsByVariable)) {
     for (const id of ids)
       findings.push(
-        await (id.startsWith('S') ? checkGroup(web, name, id) : checkPerson(web, name, id, workspace)),
+        await (id.startsWith('S')
+          ? checkGroup(web, variable, id)
+          : checkPerson(web, variable, id, workspace)),
       );
   }
-  for (const [name, id] of Object.entries(channels)) {
-    if (id !== undefined) findings.push(await checkChannel(web, name, id));
+  for (const [variable, id] of Object.entries(channelsByVariable)) {
+    if (id !== undefined) findings.push(await checkChannel(web, variable, id));
   }
   return findings;
 }
 
-function checkScopes(granted: readonly string[] | undefined): readonly Finding[] {
+function checkScopes(grantedScopes: readonly string[] | undefined): readonly Finding[] {
   // Slack sends the scopes in a header, which a proxy may remove.
-  if (granted === undefined) return [];
-  const missingScopes = BOT_SCOPES.filter(({ scope }) => !granted.includes(scope));
+  if (grantedScopes === undefined) return [];
+  const missingScopes = BOT_SCOPES.filter(({ scope }) => !grantedScopes.includes(scope));
   if (missingScopes.length === 0) return [ok('Scopes', 'all scopes of manifest.yml are granted.')];
-  return missingScopes.map(({ scope, isOptional, consequence }) =>
-    (isOptional ? warning : wrong)('Scopes', `${scope} is missing: ${consequence}.`, REINSTALL),
+  return missingScopes.map(({ scope, isOptional, consequenceIfMissing }) =>
+    (isOptional ? warning : wrong)(
+      'Scopes',
+      `${scope} is missing: ${consequenceIfMissing}.`,
+      REINSTALL_ACTION,
+    ),
   );
 }
 
 async function checkPerson(
   web: SlackWeb,
-  name: string,
+  variable: string,
   id: string,
   workspace: Parameters<typeof isFullMember>[1],
 ): Promise<Finding> {
-  const action = `Remove ${id} from ${name}, or correct it.`;
+  const action = `Remove ${id} from ${variable}, or correct it.`;
   try {
     const { user } = await retryIfRateLimited(() =>
       web.call('users.info', { user: id }, z.object({ user: slackUserSchema })),
     );
     return isFullMember(user, workspace)
-      ? ok(name, `${id} is a member.`)
-      : warning(name, `${id} is deactivated, a guest, a bot or from elsewhere, and can’t approve.`, action);
+      ? ok(variable, `${id} is a member.`)
+      : warning(
+          variable,
+          `${id} is deactivated, a guest, a bot or from elsewhere, and can’t approve.`,
+          action,
+        );
   } catch (error) {
-    return warning(name, `${id}: ${formatError(error)}.`, action);
+    return warning(variable, `${id}: ${formatError(error)}.`, action);
   }
 }
 
 const groupMembersSchema = okResponseSchema.extend({ users: z.array(z.string()) });
 
-async function checkGroup(web: SlackWeb, name: string, id: string): Promise<Finding> {
+async function checkGroup(web: SlackWeb, variable: string, id: string): Promise<Finding> {
   try {
     const { users } = await retryIfRateLimited(() =>
       web.call('usergroups.users.list', { usergroup: id }, groupMembersSchema),
     );
     return users.length > 0
-      ? ok(name, `the group ${id} has ${formatCount(users.length, 'member')}.`)
-      : warning(name, `the group ${id} is empty.`, 'Add people to it in Slack.');
+      ? ok(variable, `the group ${id} has ${formatCount(users.length, 'member')}.`)
+      : warning(variable, `the group ${id} is empty.`, 'Add people to it in Slack.');
   } catch (error) {
-    return warning(name, `the group ${id}: ${formatError(error)}.`, `Check that it exists. ${REINSTALL}`);
+    return warning(
+      variable,
+      `the group ${id}: ${formatError(error)}.`,
+      `Check that it exists. ${REINSTALL_ACTION}`,
+    );
   }
 }
 
-async function checkChannel(web: SlackWeb, name: string, id: string): Promise<Finding> {
+async function checkChannel(web: SlackWeb, variable: string, id: string): Promise<Finding> {
   try {
     await retryIfRateLimited(() => tryPosting(web, id));
-    return ok(name, `the bot can post in ${id}.`);
+    return ok(variable, `the bot can post in ${id}.`);
   } catch (error) {
     const action = 'Invite the bot there (/invite @Domain Steward), or choose another channel.';
-    return warning(name, `${id}: ${formatError(error)}.`, action);
+    return warning(variable, `${id}: ${formatError(error)}.`, action);
   }
 }
 

@@ -10,7 +10,7 @@ import {
 import { findColumn } from '../../lib/csv-headings.ts';
 import { Secret } from '../../service/secret.ts';
 import type { InputIssue } from '../input-issue.ts';
-import { findTask } from '../tasks.ts';
+import { getOrderTask } from '../tasks.ts';
 import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './columns.ts';
 
 /** Parses a CSV file with one name per row. Issues have a code and a line number. */
@@ -34,16 +34,16 @@ export type RowIssue =
   | InputIssue
   | { readonly code: 'too_many_cells' }
   | { readonly code: 'no_auth_code' | 'auth_code_too_long' | 'auth_code_invisible_character' }
-  /** The row repeats the one in `line`, which is used. */
+  /** The row repeats the row at `line`, which is used. */
   | { readonly code: 'repeated'; readonly line: number }
-  /** The row in `line` has the same name but other values. Neither row is used. */
+  /** The row at `line` has the same name but other values. Neither row is used. */
   | { readonly code: 'conflict'; readonly line: number };
 
 /** A valid row, not yet checked against stored facts such as open orders. */
 export interface BulkRow {
   readonly line: number;
   readonly name: string;
-  /** The task's input for this one name, without secrets. */
+  /** The task's input for this name, without secrets. */
   readonly input: unknown;
   readonly secret: Secret | undefined;
 }
@@ -59,10 +59,10 @@ export type BulkFileResult =
   | { readonly ok: false; readonly issues: readonly FileIssue[] };
 
 /**
- * Parses a file with a header row. Columns are separated by commas, semicolons or tabs; nameservers within a cell by
- * spaces, `|` or `;`.
+ * Parses a file with a header row. Columns are separated by commas, semicolons or tabs, and nameservers
+ * within a cell by spaces, `|`, `;` or `,`.
  */
-export async function readBulkFile(task: BulkTask, text: string): Promise<BulkFileResult> {
+export async function parseBulkFile(task: BulkTask, text: string): Promise<BulkFileResult> {
   const csv = await readCsv(text, { maxRows: MAX_ROWS, findColumn });
   if (!csv.ok) return rejectFile(csv.issue);
   const { header, rows } = csv;
@@ -72,8 +72,8 @@ export async function readBulkFile(task: BulkTask, text: string): Promise<BulkFi
   if (issues.length > 0) return { ok: false, issues };
   if (rows.length === 0) return rejectFile({ code: 'empty' });
   const parsedRows: ParsedRow[] = [];
-  for await (const row of iterateWithPauses(rows)) parsedRows.push(readRow(task, columns, row));
-  return dropDuplicates(parsedRows);
+  for await (const row of iterateWithPauses(rows)) parsedRows.push(parseRow(task, columns, row));
+  return resolveDuplicates(parsedRows);
 }
 
 function rejectFile(issue: FileIssue): BulkFileResult {
@@ -100,41 +100,48 @@ function findHeaderIssues(
   ];
 }
 
-type Cells = Readonly<Partial<{ [Column in BulkColumn]: string }>>;
+type CellsByColumn = Readonly<Partial<{ [Column in BulkColumn]: string }>>;
 interface ParsedRow {
   readonly row: BulkRow | BadRow;
   /** Equal for rows with the same values. */
   readonly comparisonKey: string;
 }
 
-function readRow(
+function parseRow(
   task: BulkTask,
   columns: readonly string[],
   { line, cells, rawCells }: CsvRecord,
 ): ParsedRow {
-  const cellTexts: Cells = Object.fromEntries(
-    // An auth code can begin with any character, so its cell is read unchanged.
+  const cellsByColumn: CellsByColumn = Object.fromEntries(
+    // An auth code can begin with any character, so its raw cell is used.
     columns.map((column, index) => [column, (column === 'auth' ? rawCells : cells)[index] ?? '']),
   );
-  const name = cellTexts.name ?? '';
+  const name = cellsByColumn.name ?? '';
   const reject = (issues: readonly RowIssue[]): ParsedRow => ({
     row: { line, name, issues },
     comparisonKey: '',
   });
   if (hasExtraCells(cells, columns)) return reject([{ code: 'too_many_cells' }]);
-  const auth = task === 'transfer' ? readAuth(cellTexts.auth ?? '') : { secret: undefined };
-  const checked = findTask(task).check(readInput(task, cellTexts));
-  if (!checked.ok || 'issue' in auth)
-    return reject([...(checked.ok ? [] : checked.issues), ...('issue' in auth ? [auth.issue] : [])]);
-  const { input } = checked;
-  const [ascii = name] = checked.names;
+  const authCodeResult =
+    task === 'transfer' ? parseAuthCode(cellsByColumn.auth ?? '') : { secret: undefined };
+  const checkResult = getOrderTask(task).check(buildTaskInput(task, cellsByColumn));
+  if (!checkResult.ok || 'issue' in authCodeResult)
+    return reject([
+      ...(checkResult.ok ? [] : checkResult.issues),
+      ...('issue' in authCodeResult ? [authCodeResult.issue] : []),
+    ]);
+  const { input } = checkResult;
+  const [asciiName = name] = checkResult.names;
   return {
-    row: { line, name: ascii, input, secret: auth.secret },
-    comparisonKey: JSON.stringify([input, cellTexts.auth]),
+    row: { line, name: asciiName, input, secret: authCodeResult.secret },
+    comparisonKey: JSON.stringify([input, cellsByColumn.auth]),
   };
 }
 
-function readInput(task: BulkTask, { name, period, ownerc, adminc, techc, nameservers }: Cells): unknown {
+function buildTaskInput(
+  task: BulkTask,
+  { name, period, ownerc, adminc, techc, nameservers }: CellsByColumn,
+): unknown {
   const nameServers = (nameservers ?? '').split(/[\s|;,]+/).filter((server) => server !== '');
   switch (task) {
     case 'renew':
@@ -149,19 +156,19 @@ function readInput(task: BulkTask, { name, period, ownerc, adminc, techc, namese
   }
 }
 
-/** Same as in the transfer form. */
-const MAX_AUTH_LENGTH = 255;
+/** The transfer form has the same limit. */
+const MAX_AUTH_CODE_LENGTH = 255;
 
-function readAuth(text: string): { readonly secret: Secret } | { readonly issue: RowIssue } {
+function parseAuthCode(text: string): { readonly secret: Secret } | { readonly issue: RowIssue } {
   if (text === '') return { issue: { code: 'no_auth_code' } };
-  if (text.length > MAX_AUTH_LENGTH) return { issue: { code: 'auth_code_too_long' } };
+  if (text.length > MAX_AUTH_CODE_LENGTH) return { issue: { code: 'auth_code_too_long' } };
   return /[\p{Cc}\p{Cs}]/u.test(text)
     ? { issue: { code: 'auth_code_invisible_character' } }
     : { secret: new Secret(text) };
 }
 
 /** Keeps the first of identical rows, and rejects rows that have the same name but different values. */
-function dropDuplicates(parsedRows: readonly ParsedRow[]): BulkFileResult {
+function resolveDuplicates(parsedRows: readonly ParsedRow[]): BulkFileResult {
   const validRows = parsedRows.filter(({ row }) => !('issues' in row));
   const rowsByName = groupBy(validRows, ({ row }) => row.name);
   const rows: BulkRow[] = [];
@@ -171,9 +178,9 @@ function dropDuplicates(parsedRows: readonly ParsedRow[]): BulkFileResult {
       badRows.push(row);
       continue;
     }
-    const rowsOfName = rowsByName.get(row.name) ?? [];
-    const conflictingRow = rowsOfName.find((other) => other.comparisonKey !== comparisonKey)?.row;
-    const firstRow = rowsOfName[0]?.row ?? row;
+    const rowsWithName = rowsByName.get(row.name) ?? [];
+    const conflictingRow = rowsWithName.find((other) => other.comparisonKey !== comparisonKey)?.row;
+    const firstRow = rowsWithName[0]?.row ?? row;
     if (conflictingRow !== undefined)
       badRows.push(toBadRow(row, { code: 'conflict', line: conflictingRow.line }));
     else if (firstRow !== row) badRows.push(toBadRow(row, { code: 'repeated', line: firstRow.line }));

@@ -12,27 +12,23 @@ export interface BulkRequest {
     readonly secret: Secret | undefined;
   }[];
   readonly findings: readonly PlanFinding[];
-  readonly skipped: number;
+  readonly skippedCount: number;
 }
 
-type CheckResult = ReturnType<OrderTask['check']>;
-
-export function checkRows(task: OrderTask, rows: BulkRequest['rows']): CheckResult {
-  const issues: InputIssue[] = [];
+export function checkRows(task: OrderTask, rows: BulkRequest['rows']): ReturnType<OrderTask['check']> {
+  const issues: InputIssue[] = rows.length === 0 ? [{ field: 'name', code: 'no_names' }] : [];
   const names: string[] = [];
   for (const { name, input } of rows) {
-    const checked = task.check(input);
-    if (!checked.ok) issues.push(...checked.issues);
-    else if (checked.names.length === 1 && checked.names[0] === name) names.push(name);
+    const checkResult = task.check(input);
+    if (!checkResult.ok) issues.push(...checkResult.issues);
+    else if (checkResult.names.length === 1 && checkResult.names[0] === name) names.push(name);
     else issues.push({ field: 'name', code: 'unreadable' });
   }
   if (new Set(names).size < names.length) issues.push({ field: 'name', code: 'unreadable' });
-  return issues.length > 0 || rows.length === 0
-    ? { ok: false, issues: issues.length > 0 ? issues : [{ field: 'name', code: 'no_names' }] }
-    : { ok: true, input: buildBulkInput(rows), names };
+  return issues.length > 0 ? { ok: false, issues } : { ok: true, input: buildBulkInput(rows), names };
 }
 
-/** The parts of a plan that are stored with a new bulk order. */
-export function buildBulk({ findings, skipped }: BulkRequest): Bulk {
-  return { waveSize: WAVE_SIZE, unreviewedFrom: 1, findings: [...findings], skipped };
+/** Builds the data that is stored with a new bulk order. */
+export function buildBulk({ findings, skippedCount }: BulkRequest): Bulk {
+  return { waveSize: WAVE_SIZE, unreviewedFrom: 1, findings: [...findings], skipped: skippedCount };
 }

@@ -26,7 +26,7 @@ export const planFindingSchema = z.object({
 
 export type PlanFinding = z.output<typeof planFindingSchema>;
 
-/** Data of an order made from a file. Each row of the file is an item of the order. */
+/** Data of an order created from a file. Each valid row of the file is an item of the order. */
 export const storedBulkSchema = z.object({
   waveSize: z.number(),
   /** The number of the first item that no person has reviewed. The pause rules ignore earlier items. */

@@ -8,7 +8,7 @@ import {
   type IncidentKind,
 } from '../../names/unexplained-changes.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import type { LifecyclePhase } from '../../zones/lifecycle.ts';
 
 /**
@@ -19,8 +19,8 @@ import type { LifecyclePhase } from '../../zones/lifecycle.ts';
 const nameSchema = z.string();
 const valuesSchema = z.array(z.string()).readonly().exactOptional();
 
-/** Phases of a name's lifecycle that have final reminders. */
-const REMINDER_CODES = [
+/** The phases of a name's lifecycle in which a last reminder is sent. */
+const LAST_REMINDER_PHASES = [
   'registered',
   'auto_renew_grace',
   'redemption',
@@ -38,7 +38,7 @@ const DATA_SCHEMAS = {
     before: valuesSchema,
     after: valuesSchema,
   }),
-  /** Another change was detected or reported. */
+  /** Another change was detected, or a person raised the alarm. */
   'incident.changed': z.strictObject({
     name: nameSchema,
     incident_id: z.string(),
@@ -54,8 +54,12 @@ const DATA_SCHEMAS = {
   }),
   'finding.opened': z.strictObject({ name: nameSchema, code: z.enum(DANGER_CODES) }),
   'finding.closed': z.strictObject({ name: nameSchema, code: z.enum(DANGER_CODES) }),
-  'reminder.last': z.strictObject({ name: nameSchema, code: z.enum(REMINDER_CODES), expires: z.iso.date() }),
-  /** Private orders omit `names`. */
+  'reminder.last': z.strictObject({
+    name: nameSchema,
+    code: z.enum(LAST_REMINDER_PHASES),
+    expires: z.iso.date(),
+  }),
+  /** `names` is omitted for private orders. */
   'order.unknown': z.strictObject({
     order_id: z.string(),
     code: z.literal('unknown'),
@@ -135,7 +139,7 @@ const FINDING_TEXTS: Readonly<Record<DangerCode, string>> = {
   incident: 'it has an unexplained change',
 };
 
-const RESOLVED_TEXTS: Readonly<Record<DangerCode, string>> = {
+const CLOSED_FINDING_TEXTS: Readonly<Record<DangerCode, string>> = {
   expired: 'it is registered again',
   all_lame: 'its nameservers answer for it again',
   nameserver_registrable: 'all its nameservers’ domains are registered',
@@ -154,7 +158,7 @@ const REMINDER_TEXTS: Readonly<Record<LifecyclePhase, (expires: string) => strin
   deleted: () => 'was deleted',
 };
 
-const MANDATE_TEXTS: Readonly<Record<HoldReason, string>> = {
+const HOLD_REASON_TEXTS: Readonly<Record<HoldReason, string>> = {
   price_unknown: 'its price is unknown',
   price_above: 'its price is above the mandate’s maximum',
   total_spent: 'the mandate’s remaining total is too low',
@@ -190,7 +194,7 @@ const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
   timeZoneName: 'short',
 });
 
-function formatText(event: WebhookEvent): string {
+function formatEventText(event: WebhookEvent): string {
   switch (event.type) {
     case 'incident.opened':
       return `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}${DANGERS_WITHOUT_CHANGE.has(event.data.code) ? '' : ', and no one here ordered this'}.`;
@@ -205,13 +209,13 @@ function formatText(event: WebhookEvent): string {
     case 'finding.opened':
       return `${event.data.name}: ${FINDING_TEXTS[event.data.code]}.`;
     case 'finding.closed':
-      return `${event.data.name}: ${RESOLVED_TEXTS[event.data.code]}.`;
+      return `${event.data.name}: ${CLOSED_FINDING_TEXTS[event.data.code]}.`;
     case 'reminder.last':
       return `${event.data.name} ${REMINDER_TEXTS[event.data.code](DAY_FORMAT.format(new Date(event.data.expires)))}.`;
     case 'order.unknown':
-      return formatUnknownText(event.data);
+      return formatUnknownOrder(event.data);
     case 'mandate.held':
-      return `${event.data.name} wasn’t renewed by its mandate: ${MANDATE_TEXTS[event.data.code]}.`;
+      return `${event.data.name} wasn’t renewed by its mandate: ${HOLD_REASON_TEXTS[event.data.code]}.`;
     case 'seal.created':
       return `The ledger is sealed up to event ${event.data.seal.to}, and its anchor is ${event.data.anchor}.`;
     case 'slack.unreachable':
@@ -223,7 +227,7 @@ function formatText(event: WebhookEvent): string {
   }
 }
 
-function formatUnknownText({
+function formatUnknownOrder({
   order_id: id,
   task,
   names,
@@ -231,8 +235,8 @@ function formatUnknownText({
   const sentence = `outcome of order ${id} is unknown. An approver has to mark it as done or failed.`;
   const [first, ...others] = names ?? [];
   if (first === undefined) return `The ${sentence}`;
-  const more = others.length === 0 ? '' : ` and ${others.length} more`;
-  return `${findTask(task).words.verb} ${first}${more}: the ${sentence}`;
+  const othersText = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `${getOrderTask(task).words.verb} ${first}${othersText}: the ${sentence}`;
 }
 
 /** Webhooks with the same subject are sent in order. */
@@ -256,7 +260,7 @@ export function buildWebhook(event: WebhookEvent): Webhook {
   const body = webhookBodySchema.parse({
     type,
     timestamp: at.toISOString(),
-    data: { ...data, text: formatText(event) },
+    data: { ...data, text: formatEventText(event) },
   });
   return {
     id: `msg_${randomUUID().replaceAll('-', '')}`,

@@ -27,16 +27,17 @@ export interface SlackOutage {
 /** Implemented by the store. Leases use the database's clock. */
 export interface WebhookStore {
   /**
-   * Queues webhooks for these endpoints from now on. Other endpoints and their deliveries are deleted, unless a process
-   * has served them since `since`: during a restart, replicas may have different endpoints.
+   * Starts queuing webhooks for these endpoints. Deletes endpoints that no process has passed since `since`,
+   * and their deliveries. Newer ones are kept: replicas may have different endpoints during a restart.
    */
-  serve(endpoints: readonly string[], now: Date, since: Date): Promise<void>;
-  /** Claims due deliveries that no process has claimed. @returns longest overdue first */
+  registerEndpoints(endpoints: readonly string[], now: Date, since: Date): Promise<void>;
+  /** Claims due deliveries that no process has claimed. @returns their ids, longest overdue first */
   claimDue(endpoint: string, now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
-  read(id: string): Promise<WebhookDelivery | undefined>;
+  loadDelivery(id: string): Promise<WebhookDelivery | undefined>;
   /**
    * Deletes a delivery that was accepted or has permanently failed.
-   * @returns the next delivery for the same subject, claimed, if it is due
+   * Claims the next delivery for the same subject.
+   * @returns undefined if no delivery is due
    */
   finish(
     endpoint: string,
@@ -44,12 +45,12 @@ export interface WebhookStore {
     now: Date,
     leaseMs: number,
   ): Promise<WebhookDelivery | undefined>;
-  recordAccepted(endpoint: string, now: Date): Promise<void>;
+  recordSuccess(endpoint: string, now: Date): Promise<void>;
   postpone(endpoint: string, id: string, failure: WebhookFailure): Promise<void>;
   release(id: string): Promise<void>;
-  /** Queues a webhook that doesn't belong to another change. */
+  /** Queues a webhook that isn't part of another transaction. */
   queue(event: WebhookEvent): Promise<void>;
-  testMonthly(now: Date): Promise<void>;
+  queueMonthlyTest(now: Date): Promise<void>;
   /** Records the start or end of an outage. Queues one webhook per outage that started before `alertBefore`. */
   recordSlackOutage(outage: SlackOutage | undefined, alertBefore: Date, now: Date): Promise<void>;
 }

@@ -8,14 +8,14 @@ import type { Secret } from '../../service/secret.ts';
 import type { SlackOutage, WebhookDelivery, WebhookStore } from './ports.ts';
 
 /**
- * Sends webhooks to the operator's endpoints. Each one is retried for up to three days with the same id and body, until
- * the endpoint answers 2xx. Delivery is FIFO per subject and endpoint; others don't wait.
+ * Sends webhooks to the operator's endpoints. Each webhook is retried for up to three days with the same id
+ * and body, until the endpoint answers 2xx. Delivery is FIFO per endpoint and subject; others don't wait.
  */
 
 export interface WebhooksContext {
   readonly urls: readonly Secret[];
-  /** `whsec_…`; undefined without endpoints. */
-  readonly secret: Secret | undefined;
+  /** `whsec_…`; undefined if there are no endpoints. */
+  readonly signingSecret: Secret | undefined;
   readonly store: WebhookStore;
   readonly now: () => Date;
   readonly log: Log;
@@ -30,7 +30,7 @@ export interface WebhookEndpoint {
   /** The part of the URL that is safe to show. */
   readonly host: string;
   claimDue(limit: number): Promise<readonly string[]>;
-  /** Sends a claimed delivery and the next ones of its subject, until an attempt fails. */
+  /** Sends a claimed delivery, then the subject's next ones, until an attempt fails. */
   deliver(id: string): Promise<void>;
 }
 
@@ -45,25 +45,25 @@ const RETRY_PERIOD_MS = 3 * DAY_MS;
 /** After this long, admins are alerted about a failing endpoint, and endpoints about a Slack outage. */
 const ALERT_AFTER_MS = HOUR_MS;
 
-export function createWebhooks(deps: WebhooksContext) {
-  const { secret, store, now } = deps;
-  const urls = [...new Set(deps.urls.map((url) => url.reveal()))];
+export function createWebhooks(context: WebhooksContext) {
+  const { signingSecret, store, now } = context;
+  const urls = [...new Set(context.urls.map((url) => url.reveal()))];
   const endpoints: readonly WebhookEndpoint[] =
-    secret === undefined
+    signingSecret === undefined
       ? []
-      : urls.map((url) => createEndpoint(deps, new URL(url), new Signer(secret.reveal())));
+      : urls.map((url) => createEndpoint(context, new URL(url), new Signer(signingSecret.reveal())));
   return {
     endpoints,
-    /** Starts queuing events. Called before any work, then at least hourly. */
-    serve: (): Promise<void> =>
-      store.serve(
+    /** Starts queuing events for the endpoints. Must be called before any work, then at least hourly. */
+    registerEndpoints: (): Promise<void> =>
+      store.registerEndpoints(
         endpoints.map(({ id }) => id),
         now(),
         new Date(now().getTime() - RETRY_PERIOD_MS),
       ),
-    test: (): Promise<void> => store.queue({ type: 'test', at: now(), data: { code: 'asked' } }),
-    async testMonthly(): Promise<void> {
-      if (endpoints.length > 0) await store.testMonthly(now());
+    queueTest: (): Promise<void> => store.queue({ type: 'test', at: now(), data: { code: 'asked' } }),
+    async queueMonthlyTest(): Promise<void> {
+      if (endpoints.length > 0) await store.queueMonthlyTest(now());
     },
     async recordSlackOutage(outage: SlackOutage | undefined): Promise<void> {
       if (endpoints.length === 0) return;
@@ -78,24 +78,24 @@ interface EndpointContext extends WebhooksContext {
   readonly signer: Signer;
 }
 
-function createEndpoint(deps: WebhooksContext, url: URL, signer: Signer): WebhookEndpoint {
+function createEndpoint(webhooksContext: WebhooksContext, url: URL, signer: Signer): WebhookEndpoint {
   const id = createHash('sha256').update(url.href).digest('base64url').slice(0, 16);
-  const context = { ...deps, id, url, signer };
+  const context = { ...webhooksContext, id, url, signer };
   return {
     id,
     host: url.host,
-    claimDue: (limit) => deps.store.claimDue(id, deps.now(), LEASE_MS, limit),
+    claimDue: (limit) => webhooksContext.store.claimDue(id, webhooksContext.now(), LEASE_MS, limit),
     deliver: (deliveryId) => deliver(context, deliveryId),
   };
 }
 
 async function deliver(context: EndpointContext, deliveryId: string): Promise<void> {
   const { id, url, store, now, log, signal } = context;
-  let delivery = await store.read(deliveryId);
+  let delivery = await store.loadDelivery(deliveryId);
   while (delivery !== undefined) {
     const failure = await attemptDelivery(context, delivery);
     if (failure === undefined) {
-      await store.recordAccepted(id, now());
+      await store.recordSuccess(id, now());
       delivery = await store.finish(id, delivery, now(), LEASE_MS);
       continue;
     }
@@ -104,13 +104,13 @@ async function deliver(context: EndpointContext, deliveryId: string): Promise<vo
     const nowMs = now().getTime();
     const details = { webhookId, type, host: url.host, code: failure.code };
     if (nowMs - delivery.at.getTime() >= RETRY_PERIOD_MS) {
-      log.error(details, 'an endpoint failed for three days; the webhook is dropped');
+      log.error(details, 'webhook dropped after failing for three days');
       delivery = await store.finish(id, delivery, now(), LEASE_MS);
       continue;
     }
-    const delayMs = Math.max(MIN_RETRY_DELAY_MS * 2 ** attempts, failure.waitMs ?? 0);
+    const delayMs = Math.max(MIN_RETRY_DELAY_MS * 2 ** attempts, failure.retryAfterMs ?? 0);
     const retryAt = new Date(nowMs + Math.min(delayMs, MAX_RETRY_DELAY_MS));
-    log.warn({ ...details, until: retryAt }, 'delivering a webhook failed, will retry');
+    log.warn({ ...details, until: retryAt }, 'webhook delivery failed, will retry');
     // A failed test is reported immediately.
     const alertAt = new Date(type === 'test' ? nowMs : nowMs + ALERT_AFTER_MS);
     return store.postpone(id, delivery.id, { code: failure.code, retryAt, alertAt });
@@ -121,7 +121,7 @@ async function deliver(context: EndpointContext, deliveryId: string): Promise<vo
 async function attemptDelivery(
   { url, signer, signal, timeoutMs }: EndpointContext,
   webhook: WebhookDelivery,
-): Promise<{ code: string; waitMs?: number } | undefined> {
+): Promise<{ code: string; retryAfterMs?: number } | undefined> {
   // Not `now()`, because receivers compare the timestamp with their own clock.
   const timestamp = new Date();
   const headers = [
@@ -144,12 +144,12 @@ async function attemptDelivery(
     body: webhook.body,
   } as const;
   try {
-    // The status is enough, because a receiver may answer with any page.
+    // Only the status matters: receivers may answer with any body.
     const limits = { timeoutMs, maxBytes: 'discard_body', signal } as const;
     const response = await exchangeOnFreshConnection(request, limits);
     if (response.status >= 200 && response.status < 300) return undefined;
-    const waitMs = parseRetryAfter(response.headers['retry-after'], timestamp.getTime());
-    return { code: `http_${response.status}`, ...(waitMs === undefined ? {} : { waitMs }) };
+    const retryAfterMs = parseRetryAfter(response.headers['retry-after'], timestamp.getTime());
+    return { code: `http_${response.status}`, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   } catch (error) {
     if (error instanceof HttpExchangeError) return { code: error.failure };
     throw error;

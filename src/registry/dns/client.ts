@@ -1,5 +1,5 @@
 import type { Answer } from 'dns-packet';
-import { type Question, RESPONSE_CODES, type Response } from './message.ts';
+import { type DnsResponse, type Question, RESPONSE_CODES } from './message.ts';
 import {
   normalizeDnsName,
   type RecordData,
@@ -12,7 +12,7 @@ import { EXCHANGE_FAILURES, exchange } from './server-exchange.ts';
 import { DNS_PORT, type DnsServer, isLoopback } from './servers.ts';
 import { createUdpSockets, type UdpSockets } from './udp-sockets.ts';
 
-/** Failures that say nothing about the name. */
+/** Failures that leave open whether a record exists. */
 export const DNS_FAILURES = [
   ...EXCHANGE_FAILURES,
   'server_failure',
@@ -31,21 +31,21 @@ export type DnsFailure = (typeof DNS_FAILURES)[number];
 
 /** Only `no_data` and `no_such_name` mean that the record doesn't exist. */
 export type DnsAnswer<Data> =
-  /** Records of the name or of its alias. */
+  /** Records of the name, or of its target if it is an alias. */
   | {
       readonly kind: 'records';
       readonly records: readonly Data[];
       readonly authoritative: boolean;
-      readonly ttl: number;
+      readonly ttlSeconds: number;
     }
   /** `no_data`: the name exists but has no record of this type. */
   | { readonly kind: 'no_data' | 'no_such_name'; readonly authoritative: boolean }
-  /** It is unknown whether there is a record. */
+  /** Whether the record exists is unknown. */
   | { readonly kind: 'unanswered'; readonly failure: DnsFailure };
 
 interface Referral {
   readonly kind: 'referral';
-  readonly nameServers: readonly string[];
+  readonly nameservers: readonly string[];
 }
 
 export type NameserverAnswer<Data> =
@@ -58,8 +58,8 @@ export type NameserverAnswer<Data> =
 export type DelegationAnswer =
   | {
       readonly kind: 'delegated';
-      readonly nameServers: readonly string[];
-      /** Undefined if the response doesn't include the DS. */
+      readonly nameservers: readonly string[];
+      /** Undefined if the response doesn't say whether there is a DS. */
       readonly ds: readonly RecordData['DS'][] | undefined;
     }
   | { readonly kind: 'not_delegated' }
@@ -67,12 +67,12 @@ export type DelegationAnswer =
 
 export interface DnsClientOptions {
   /** Resolvers, in the order in which they are asked. */
-  readonly servers: readonly DnsServer[];
-  /** Whether a nameserver found in a public record may be contacted. */
+  readonly resolvers: readonly DnsServer[];
+  /** Whether the client may connect to a nameserver's address, which comes from a public record. */
   readonly mayConnect: (address: string) => boolean;
   /** Per server. */
   readonly timeoutMs?: number;
-  /** Number of tries per server. */
+  /** Maximum number of queries to each server. */
   readonly rounds?: number;
 }
 
@@ -90,14 +90,14 @@ export interface DnsClient {
     type: RecordType,
     signal?: AbortSignal,
   ): Promise<readonly SignatureRecord[] | DnsFailure>;
-  /** Asks one nameserver directly. Follows aliases as long as this server answers. */
+  /** Asks one nameserver directly. Follows aliases within its response. */
   queryNameserver<Type extends RecordType>(
     address: string,
     name: string,
     type: Type,
     signal?: AbortSignal,
   ): Promise<NameserverAnswer<RecordData[Type]>>;
-  /** Asks a server of the parent zone. Sends a second query if the response lacks a requested DS. */
+  /** Asks a server of the parent zone. Sends a second query if the response lacks the requested DS. */
   queryDelegation(
     address: string,
     name: string,
@@ -119,7 +119,7 @@ interface DnsContext extends Required<DnsClientOptions> {
   readonly sockets: UdpSockets;
 }
 
-type Reply = { readonly response: Response } | { readonly failure: DnsFailure };
+type Reply = { readonly response: DnsResponse } | { readonly failure: DnsFailure };
 
 /** Creates a client without a cache. */
 export function createDnsClient(options: DnsClientOptions): DnsClient {
@@ -133,7 +133,7 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
         if (!isValidName(currentName)) return { kind: 'unanswered', failure: 'invalid_name' };
         seenNames.add(currentName);
         const question = { name: currentName, type, recursive: true, dnssec: false };
-        const reply = await queryInTurn(context, context.servers, question, signal);
+        const reply = await queryServersInTurn(context, context.resolvers, question, signal);
         if ('failure' in reply) return { kind: 'unanswered', failure: reply.failure };
         const answer = readAnswer(reply.response, currentName, type, seenNames);
         if (answer.kind === 'referral') return { kind: 'unanswered', failure: 'referral' };
@@ -145,7 +145,7 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
     async querySignatures(name, type, signal) {
       const question = { name: normalizeDnsName(name), type, recursive: true, dnssec: true };
       if (!isValidName(question.name)) return 'invalid_name';
-      const reply = await queryInTurn(context, context.servers, question, signal);
+      const reply = await queryServersInTurn(context, context.resolvers, question, signal);
       if ('failure' in reply) return reply.failure;
       const ownRecords = reply.response.answers.filter((record) => isRecordFor(record, question.name));
       const signatures = ownRecords.flatMap((record) => readSignature(type, record) ?? []);
@@ -153,25 +153,30 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
     },
     async queryNameserver(address, name, type, signal) {
       const question = { name: normalizeDnsName(name), type, dnssec: false };
-      const reply = await queryOne(context, address, question, signal);
+      const reply = await queryAddress(context, address, question, signal);
       if ('failure' in reply) return { kind: 'unanswered', failure: reply.failure };
       return readAnswer(reply.response, normalizeDnsName(name), type, new Set());
     },
     async queryDelegation(address, name, records, signal) {
       const dnssec = records === 'nameservers and ds';
       const question = { name: normalizeDnsName(name), type: 'NS', dnssec } as const;
-      const reply = await queryOne(context, address, question, signal);
+      const reply = await queryAddress(context, address, question, signal);
       if ('failure' in reply) return { kind: 'unanswered', failure: reply.failure };
       const delegation = readDelegation(reply.response, normalizeDnsName(name));
       if (!dnssec || delegation.kind !== 'delegated' || delegation.ds !== undefined) return delegation;
-      const dsReply = await queryOne(context, address, { ...question, type: 'DS', dnssec: false }, signal);
+      const dsReply = await queryAddress(
+        context,
+        address,
+        { ...question, type: 'DS', dnssec: false },
+        signal,
+      );
       const ds = 'failure' in dsReply ? undefined : readDs(dsReply.response, normalizeDnsName(name));
       return { ...delegation, ds };
     },
   };
 }
 
-async function queryOne(
+async function queryAddress(
   context: DnsContext,
   address: string,
   question: Omit<Question, 'recursive'>,
@@ -179,11 +184,11 @@ async function queryOne(
 ): Promise<Reply> {
   if (!isValidName(question.name)) return { failure: 'invalid_name' };
   if (!context.mayConnect(address)) return { failure: 'private_address' };
-  const server = { address, port: findNameserverPort(address, context.servers) };
-  return queryInTurn(context, [server], { ...question, recursive: false }, signal);
+  const server = { address, port: findNameserverPort(address, context.resolvers) };
+  return queryServersInTurn(context, [server], { ...question, recursive: false }, signal);
 }
 
-async function queryInTurn(
+async function queryServersInTurn(
   context: DnsContext,
   servers: readonly DnsServer[],
   question: Question,
@@ -192,7 +197,7 @@ async function queryInTurn(
   let failure: DnsFailure = 'no_servers';
   for (let round = 0; round < context.rounds; round += 1) {
     for (const server of servers) {
-      const reply = await ask(context, server, question, signal);
+      const reply = await exchangeWithEdnsFallback(context, server, question, signal);
       if ('response' in reply) return reply;
       failure = reply.failure;
     }
@@ -200,16 +205,16 @@ async function queryInTurn(
   return { failure };
 }
 
-async function ask(
+async function exchangeWithEdnsFallback(
   { timeoutMs, sockets }: DnsContext,
   server: DnsServer,
   question: Question,
   signal: AbortSignal | undefined,
 ): Promise<Reply> {
   signal?.throwIfAborted();
-  let result = await exchange(server, question, { timeoutMs, edns: true, signal, sockets });
-  if (result.ok && mayLackEdns(result.response)) {
-    result = await exchange(server, question, { timeoutMs, edns: false, signal, sockets });
+  let result = await exchange(server, question, { timeoutMs, shouldUseEdns: true, signal, sockets });
+  if (result.ok && mightLackEdns(result.response)) {
+    result = await exchange(server, question, { timeoutMs, shouldUseEdns: false, signal, sockets });
   }
   if (!result.ok) return { failure: result.failure };
   const failure = toFailure(result.response.rcode);
@@ -217,7 +222,7 @@ async function ask(
 }
 
 /** Whether the server might not support EDNS (RFC 6891, section 7). */
-function mayLackEdns({ rcode, isErrorWithoutQuestion }: Response): boolean {
+function mightLackEdns({ rcode, isErrorWithoutQuestion }: DnsResponse): boolean {
   switch (rcode) {
     case RESPONSE_CODES.formatError:
     case RESPONSE_CODES.notImplemented:
@@ -228,7 +233,7 @@ function mayLackEdns({ rcode, isErrorWithoutQuestion }: Response): boolean {
   }
 }
 
-/** Aliases and hosts come from other people's records, whose labels may contain anything. */
+/** Names from public records may contain any characters. */
 function isValidName(name: string): boolean {
   const labels = name.split('.');
   return name.length <= MAX_NAME_LENGTH && labels.every((label) => LABEL.test(label));
@@ -242,8 +247,8 @@ function findNameserverPort(address: string, servers: readonly DnsServer[]): num
   return configured?.port ?? DNS_PORT;
 }
 
-function toFailure(code: number): DnsFailure | undefined {
-  switch (code) {
+function toFailure(rcode: number): DnsFailure | undefined {
+  switch (rcode) {
     case RESPONSE_CODES.ok:
     case RESPONSE_CODES.noSuchName:
       return undefined;
@@ -258,18 +263,19 @@ function toFailure(code: number): DnsFailure | undefined {
 
 /** Follows aliases within the response. Ignores records of other names. */
 function readAnswer<Type extends RecordType>(
-  response: Response,
+  response: DnsResponse,
   name: string,
   type: Type,
   seenNames: Set<string>,
 ): NameserverAnswer<RecordData[Type]> {
   const { authoritative, answers } = response;
   let currentName = name;
-  for (let aliases = 0; aliases <= MAX_ALIASES; aliases += 1) {
+  for (let aliasCount = 0; aliasCount <= MAX_ALIASES; aliasCount += 1) {
     const ownRecords = answers.filter((record) => isRecordFor(record, currentName));
     const records = ownRecords.flatMap((record) => readRecord(type, record) ?? []);
     if (records.length > MAX_RECORDS) return { kind: 'unanswered', failure: 'too_large' };
-    if (records.length > 0) return { kind: 'records', records, authoritative, ttl: getLowestTtl(ownRecords) };
+    if (records.length > 0)
+      return { kind: 'records', records, authoritative, ttlSeconds: getLowestTtl(ownRecords) };
     const [target] = ownRecords.flatMap((record) =>
       record.type === 'CNAME' ? normalizeDnsName(record.data) : [],
     );
@@ -284,31 +290,30 @@ function readAnswer<Type extends RecordType>(
 }
 
 /** A referral lists nameservers and isn't from the zone itself (RFC 2308, section 2.2). */
-function readReferral({ authoritative, authorities }: Response): Referral | undefined {
+function readReferral({ authoritative, authorities }: DnsResponse): Referral | undefined {
   const hasSoa = authorities.some((record) => record.type === 'SOA');
-  const nameServers = authorities.flatMap((record) => readRecord('NS', record) ?? []);
-  if (authoritative || hasSoa || nameServers.length === 0) return undefined;
-  return { kind: 'referral', nameServers };
+  const nameservers = authorities.flatMap((record) => readRecord('NS', record) ?? []);
+  if (authoritative || hasSoa || nameservers.length === 0) return undefined;
+  return { kind: 'referral', nameservers };
 }
 
 /** Ignores records of other names and of parent zones. */
-function readDelegation(response: Response, name: string): DelegationAnswer {
+function readDelegation(response: DnsResponse, name: string): DelegationAnswer {
   const { authoritative, answers, authorities } = response;
   const ownRecords = [...answers, ...authorities].filter((record) => isRecordFor(record, name));
-  const nameServers = ownRecords.flatMap((record) => readRecord('NS', record) ?? []);
+  const nameservers = ownRecords.flatMap((record) => readRecord('NS', record) ?? []);
   const ds = ownRecords.flatMap((record) => readRecord('DS', record) ?? []);
-  if (nameServers.length > MAX_RECORDS || ds.length > MAX_RECORDS)
+  if (nameservers.length > MAX_RECORDS || ds.length > MAX_RECORDS)
     return { kind: 'unanswered', failure: 'too_large' };
-  if (nameServers.length > 0) {
+  if (nameservers.length > 0) {
     const isDsDenied = authorities.some(({ type }) => type === 'NSEC' || type === 'NSEC3');
-    return { kind: 'delegated', nameServers, ds: ds.length > 0 || isDsDenied ? ds : undefined };
+    return { kind: 'delegated', nameservers, ds: ds.length > 0 || isDsDenied ? ds : undefined };
   }
   // Only an authoritative response proves that there is no delegation.
   return authoritative ? { kind: 'not_delegated' } : { kind: 'unanswered', failure: 'referral' };
 }
 
-/** @returns undefined if the response doesn't say whether there is a DS */
-function readDs(response: Response, name: string): readonly RecordData['DS'][] | undefined {
+function readDs(response: DnsResponse, name: string): readonly RecordData['DS'][] | undefined {
   const answer = readAnswer(response, name, 'DS', new Set());
   if (answer.kind === 'records') return answer.records;
   return (answer.kind === 'no_data' || answer.kind === 'no_such_name') && answer.authoritative

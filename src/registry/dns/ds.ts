@@ -7,7 +7,7 @@ const DIGEST_ALGORITHMS: Readonly<Record<number, 'sha1' | 'sha256' | 'sha384'>> 
   2: 'sha256',
   4: 'sha384',
 };
-const PROTOCOL = 3;
+const DNSKEY_PROTOCOL = 3;
 const ZONE_KEY_FLAG = 0x0100;
 const RSAMD5 = 1;
 
@@ -61,7 +61,7 @@ export function computeDsDigest(name: string, key: DnskeyRecord, digestType: num
 function encodeKey({ flags, algorithm, key }: DnskeyRecord): Buffer {
   const header = Buffer.alloc(4);
   header.writeUInt16BE(flags, 0);
-  header.writeUInt8(PROTOCOL, 2);
+  header.writeUInt8(DNSKEY_PROTOCOL, 2);
   header.writeUInt8(algorithm, 3);
   return Buffer.concat([header, key]);
 }

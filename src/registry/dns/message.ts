@@ -18,7 +18,7 @@ export interface Question {
   readonly dnssec: boolean;
 }
 
-export interface Response {
+export interface DnsResponse {
   /** RFC 1035, section 4.1.1. */
   readonly rcode: number;
   readonly authoritative: boolean;
@@ -29,7 +29,7 @@ export interface Response {
 }
 
 export type ParsedPacket =
-  | { readonly kind: 'response'; readonly response: Response }
+  | { readonly kind: 'response'; readonly response: DnsResponse }
   /** The id matches, but the packet can't be parsed. */
   | { readonly kind: 'malformed' }
   /** Not a response to this question, so it may be forged. */
@@ -77,7 +77,7 @@ export function encodeQuery(id: number, { name, type, recursive, dnssec }: Quest
 }
 
 /** @param packet received from the queried server (RFC 5452, section 9.1) */
-export function readResponse(packet: Buffer, id: number, question: Question): ParsedPacket {
+export function parseDnsResponse(packet: Buffer, id: number, question: Question): ParsedPacket {
   if (packet.length < HEADER_BYTES || packet.readUInt16BE(0) !== id) return { kind: 'unrelated' };
   let decoded: DecodedPacket;
   try {
@@ -110,7 +110,7 @@ export function readResponse(packet: Buffer, id: number, question: Question): Pa
   };
 }
 
-/** A server that responds with only a header may have copied the counts from the query. */
+/** If a server responds with only a header, its record counts may be copies of the query's. */
 function clearCounts(header: Buffer): Buffer {
   return Buffer.concat([header.subarray(0, COUNTS_OFFSET), Buffer.alloc(HEADER_BYTES - COUNTS_OFFSET)]);
 }

@@ -21,7 +21,7 @@ export interface RecordData {
   readonly A: string;
   readonly AAAA: string;
   readonly CNAME: string;
-  /** The DS that a zone requests (RFC 7344, section 3). */
+  /** The DS that a zone asks its parent to publish (RFC 7344, section 3). */
   readonly CDS: DsRecord;
   readonly CDNSKEY: DnskeyRecord;
   readonly CAA: { readonly critical: boolean; readonly tag: string; readonly value: string };
@@ -34,7 +34,7 @@ export interface RecordData {
   readonly TXT: string;
 }
 
-/** RFC 4034, section 3. Times are serial numbers, in seconds. */
+/** RFC 4034, section 3. Times are in seconds and compared as serial numbers (RFC 1982). */
 export interface SignatureRecord {
   readonly inception: number;
   readonly expiration: number;
@@ -73,7 +73,7 @@ const READERS: Readers = {
   CDNSKEY: (record) => (record.type === 'CDNSKEY' ? readCdnskey(record.data) : undefined),
 };
 
-/** The size of a CDS or CDNSKEY record without its digest or key. */
+/** Size of the fixed fields before the digest or key. */
 const HEADER_BYTES = 4;
 
 /** `dns-packet` doesn't decode CDS and CDNSKEY records. */
@@ -96,13 +96,13 @@ export function readRecord<Type extends RecordType>(
   return READERS[type](record);
 }
 
-/** @returns undefined unless the record is a signature of records of `type` */
+/** @returns undefined unless the record is a signature over records of this type */
 export function readSignature(type: RecordType, record: Answer): SignatureRecord | undefined {
   return record.type === 'RRSIG' && record.data.typeCovered === type ? record.data : undefined;
 }
 
 /** Lower case, without a trailing dot. */
 export function normalizeDnsName(name: string): string {
-  const bare = name.toLowerCase().replace(/\.$/, '');
-  return bare === '' ? '.' : bare;
+  const bareName = name.toLowerCase().replace(/\.$/, '');
+  return bareName === '' ? '.' : bareName;
 }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { connect } from 'node:net';
-import { encodeQuery, type Question, type Response, readResponse } from './message.ts';
+import { type DnsResponse, encodeQuery, parseDnsResponse, type Question } from './message.ts';
 import type { DnsServer } from './servers.ts';
 import type { UdpSockets } from './udp-sockets.ts';
 
@@ -8,12 +8,12 @@ export const EXCHANGE_FAILURES = ['timeout', 'unreachable', 'malformed', 'too_la
 export type ExchangeFailure = (typeof EXCHANGE_FAILURES)[number];
 
 export type ExchangeResult =
-  | { readonly ok: true; readonly response: Response }
+  | { readonly ok: true; readonly response: DnsResponse }
   | { readonly ok: false; readonly failure: ExchangeFailure };
 
 export interface ExchangeOptions {
   readonly timeoutMs: number;
-  readonly edns: boolean;
+  readonly shouldUseEdns: boolean;
   readonly signal: AbortSignal | undefined;
   readonly sockets: UdpSockets;
 }
@@ -42,11 +42,11 @@ function exchangeUdp(
 ): Promise<ExchangeResult> {
   return runExchange(options, (settle) =>
     options.sockets.ask(server, {
-      encode: (id) => encodeQuery(id, question, options.edns),
+      encode: (id) => encodeQuery(id, question, options.shouldUseEdns),
       onPacket: (packet, id) => {
-        const reading = readResponse(packet, id, question);
-        if (reading.kind === 'response') settle({ ok: true, response: reading.response });
-        if (reading.kind === 'malformed') settle({ ok: false, failure: 'malformed' });
+        const parsedPacket = parseDnsResponse(packet, id, question);
+        if (parsedPacket.kind === 'response') settle({ ok: true, response: parsedPacket.response });
+        if (parsedPacket.kind === 'malformed') settle({ ok: false, failure: 'malformed' });
       },
       onFailure: () => settle({ ok: false, failure: 'unreachable' }),
     }),
@@ -61,24 +61,24 @@ function exchangeTcp(
   return runExchange(options, (settle) => {
     const socket = connect({ host: server.address, port: server.port });
     const id = randomInt(ID_COUNT);
-    let received = Buffer.alloc(0);
+    let receivedBytes = Buffer.alloc(0);
     socket.on('connect', () => {
-      const packet = encodeQuery(id, question, options.edns);
-      const length = Buffer.alloc(2);
-      length.writeUInt16BE(packet.length);
-      socket.write(Buffer.concat([length, packet]));
+      const packet = encodeQuery(id, question, options.shouldUseEdns);
+      const lengthPrefix = Buffer.alloc(2);
+      lengthPrefix.writeUInt16BE(packet.length);
+      socket.write(Buffer.concat([lengthPrefix, packet]));
     });
     socket.on('data', (chunk: Buffer) => {
-      received = Buffer.concat([received, chunk]);
-      if (received.length < 2) return;
-      const length = received.readUInt16BE(0);
+      receivedBytes = Buffer.concat([receivedBytes, chunk]);
+      if (receivedBytes.length < 2) return;
+      const length = receivedBytes.readUInt16BE(0);
       if (length > MAX_RESPONSE_BYTES) return settle({ ok: false, failure: 'too_large' });
-      if (received.length < length + 2) return;
+      if (receivedBytes.length < length + 2) return;
       // Nobody else can write to this connection, so a wrong response is the server's fault.
-      const reading = readResponse(received.subarray(2, length + 2), id, question);
+      const parsedPacket = parseDnsResponse(receivedBytes.subarray(2, length + 2), id, question);
       settle(
-        reading.kind === 'response'
-          ? { ok: true, response: reading.response }
+        parsedPacket.kind === 'response'
+          ? { ok: true, response: parsedPacket.response }
           : { ok: false, failure: 'malformed' },
       );
     });

@@ -4,10 +4,10 @@ import { isIPv6 } from 'node:net';
 import type { DnsServer } from './servers.ts';
 
 /** Encodes one question and handles its response. */
-export interface QuestionListener {
+export interface PendingQuestion {
   /** @param id the id that the response must have */
   readonly encode: (id: number) => Buffer;
-  /** Called for each packet from the server with this id. The packet may not be the response. */
+  /** Called for each packet from the server with this id, even if it isn't the response. */
   readonly onPacket: (packet: Buffer, id: number) => void;
   /** Called if the question couldn't be sent or the server is unreachable. */
   readonly onFailure: () => void;
@@ -15,17 +15,17 @@ export interface QuestionListener {
 
 export interface UdpSockets {
   /** @returns a function that cancels the question */
-  ask(server: DnsServer, listener: QuestionListener): () => void;
+  ask(server: DnsServer, question: PendingQuestion): () => void;
 }
 
 const ID_COUNT = 65_536;
-const MAX_QUERIES_PER_SOCKET = 64;
+const MAX_QUESTIONS_PER_SOCKET = 64;
 
 interface SharedSocket {
   readonly socket: Socket;
-  readonly pendingListeners: Map<number, QuestionListener>;
+  readonly pendingQuestions: Map<number, PendingQuestion>;
   isConnected: boolean;
-  queryCount: number;
+  questionCount: number;
 }
 
 /**
@@ -38,51 +38,56 @@ export function createUdpSockets(): UdpSockets {
 
   function open(server: DnsServer, key: string): SharedSocket {
     const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
-    const shared: SharedSocket = { socket, pendingListeners: new Map(), isConnected: false, queryCount: 0 };
+    const sharedSocket: SharedSocket = {
+      socket,
+      pendingQuestions: new Map(),
+      isConnected: false,
+      questionCount: 0,
+    };
     socket.on('message', (packet) => {
       if (packet.length < 2) return;
       const id = packet.readUInt16BE(0);
-      shared.pendingListeners.get(id)?.onPacket(packet, id);
+      sharedSocket.pendingQuestions.get(id)?.onPacket(packet, id);
     });
     socket.on('error', () => {
-      retire(key, shared);
-      for (const { onFailure } of [...shared.pendingListeners.values()]) onFailure();
+      retire(key, sharedSocket);
+      for (const { onFailure } of [...sharedSocket.pendingQuestions.values()]) onFailure();
     });
     socket.on('connect', () => {
-      shared.isConnected = true;
-      for (const [id, listener] of shared.pendingListeners) send(shared, id, listener);
+      sharedSocket.isConnected = true;
+      for (const [id, question] of sharedSocket.pendingQuestions) send(sharedSocket, id, question);
     });
     socket.connect(server.port, server.address);
-    openSockets.set(key, shared);
-    return shared;
+    openSockets.set(key, sharedSocket);
+    return sharedSocket;
   }
 
-  function send({ socket }: SharedSocket, id: number, { encode, onFailure }: QuestionListener): void {
+  function send({ socket }: SharedSocket, id: number, { encode, onFailure }: PendingQuestion): void {
     socket.send(encode(id), (error) => {
       if (error) onFailure();
     });
   }
 
   /** Pending questions continue, but the socket gets no new ones. */
-  function retire(key: string, shared: SharedSocket): void {
-    if (openSockets.get(key) === shared) openSockets.delete(key);
+  function retire(key: string, sharedSocket: SharedSocket): void {
+    if (openSockets.get(key) === sharedSocket) openSockets.delete(key);
   }
 
   return {
-    ask(server, listener) {
+    ask(server, question) {
       const key = `${server.address} ${server.port}`;
-      const shared = openSockets.get(key) ?? open(server, key);
+      const sharedSocket = openSockets.get(key) ?? open(server, key);
       let id = randomInt(ID_COUNT);
-      while (shared.pendingListeners.has(id)) id = randomInt(ID_COUNT);
-      shared.pendingListeners.set(id, listener);
-      shared.queryCount += 1;
-      if (shared.queryCount >= MAX_QUERIES_PER_SOCKET) retire(key, shared);
-      if (shared.isConnected) send(shared, id, listener);
+      while (sharedSocket.pendingQuestions.has(id)) id = randomInt(ID_COUNT);
+      sharedSocket.pendingQuestions.set(id, question);
+      sharedSocket.questionCount += 1;
+      if (sharedSocket.questionCount >= MAX_QUESTIONS_PER_SOCKET) retire(key, sharedSocket);
+      if (sharedSocket.isConnected) send(sharedSocket, id, question);
       return () => {
-        shared.pendingListeners.delete(id);
-        if (shared.pendingListeners.size > 0) return;
-        retire(key, shared);
-        shared.socket.close();
+        sharedSocket.pendingQuestions.delete(id);
+        if (sharedSocket.pendingQuestions.size > 0) return;
+        retire(key, sharedSocket);
+        sharedSocket.socket.close();
       };
     },
   };

@@ -12,7 +12,7 @@ const serviceSchema = z.tuple([z.array(z.string()), z.array(z.string())]);
  * Skips unreadable entries, so that other zones stay usable.
  * @returns undefined if the body isn't a bootstrap file or has no readable entry
  */
-export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
+export function parseRdapBootstrap(body: unknown): RdapBootstrap | undefined {
   const file = bootstrapFileSchema.safeParse(body);
   if (!file.success) return undefined;
   const servers = new Map<string, readonly string[]>();
@@ -22,8 +22,8 @@ export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
     const [zones, urls] = parsed.data;
     const webUrls = urls.filter(isWebUrl);
     if (webUrls.length === 0) continue;
-    const bestFirst = webUrls.toSorted((a, b) => Number(isHttps(b)) - Number(isHttps(a)));
-    for (const zone of zones) servers.set(zone.toLowerCase().replace(/^\.|\.$/g, ''), bestFirst);
+    const sortedUrls = webUrls.toSorted((a, b) => Number(isHttps(b)) - Number(isHttps(a)));
+    for (const zone of zones) servers.set(zone.toLowerCase().replace(/^\.|\.$/g, ''), sortedUrls);
   }
   return servers.size === 0 ? undefined : { servers };
 }
@@ -36,10 +36,13 @@ export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
  */
 export function findRecordUrl(bootstrap: RdapBootstrap, name: string): URL | undefined {
   const labels = name.split('.');
-  for (let firstLabel = 0; firstLabel <= labels.length; firstLabel += 1) {
-    const base = bootstrap.servers.get(labels.slice(firstLabel).join('.'))?.[0];
-    if (base === undefined) continue;
-    return new URL(`domain/${encodeURIComponent(name)}`, base.endsWith('/') ? base : `${base}/`);
+  for (let labelIndex = 0; labelIndex <= labels.length; labelIndex += 1) {
+    const serverUrl = bootstrap.servers.get(labels.slice(labelIndex).join('.'))?.[0];
+    if (serverUrl === undefined) continue;
+    return new URL(
+      `domain/${encodeURIComponent(name)}`,
+      serverUrl.endsWith('/') ? serverUrl : `${serverUrl}/`,
+    );
   }
   return undefined;
 }

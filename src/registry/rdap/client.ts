@@ -11,12 +11,12 @@ import { parseRetryAfter } from '../../http/retry-after.ts';
 import { decodeJsonBody, parseJson } from '../../http/text.ts';
 import { rejectOnAbort } from '../../lib/abortable.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/duration.ts';
-import { findRecordUrl, type RdapBootstrap, readRdapBootstrap } from './bootstrap.ts';
+import { findRecordUrl, parseRdapBootstrap, type RdapBootstrap } from './bootstrap.ts';
 
 export type RdapAnswer =
-  | ({ readonly kind: 'answered'; readonly body: unknown } & RdapOrigin)
-  | ({ readonly kind: 'not_found' } & RdapOrigin)
-  | RdapUnavailable;
+  | ({ readonly kind: 'answered'; readonly body: unknown } & RdapSource)
+  | ({ readonly kind: 'not_found' } & RdapSource)
+  | UnavailableAnswer;
 
 export const RDAP_PROBLEMS = [
   /** The bootstrap file (RFC 9224) can't be read. */
@@ -29,7 +29,7 @@ export const RDAP_PROBLEMS = [
   'waiting',
   /** The detail is the HTTP status. */
   'http_status',
-  /** The response is something else, such as a web page. The detail is the media type. */
+  /** The response isn't JSON. The detail is the media type. */
   'not_rdap',
   'too_many_redirects',
   'redirect_to_nowhere',
@@ -47,21 +47,21 @@ export interface RdapProblem {
   readonly detail?: string;
 }
 
-export interface RdapOrigin {
+export interface RdapSource {
   readonly server: string;
   /** Whether every exchange used https, including the one for the bootstrap file. */
-  readonly secure: boolean;
+  readonly isSecure: boolean;
 }
 
-export interface RdapUnavailable {
+export interface UnavailableAnswer {
   readonly kind: 'unavailable';
   readonly problem: RdapProblem;
-  /** Don't retry earlier. */
+  /** The shortest delay before a retry. */
   readonly retryAfterMs?: number;
 }
 
 export interface RdapClientOptions {
-  /** RFC 9224. */
+  /** The bootstrap file (RFC 9224). */
   readonly bootstrapUrl: string;
   readonly userAgent: string;
   readonly now: () => Date;
@@ -81,7 +81,7 @@ export interface RdapClient {
    * @throws only the signal's reason
    */
   fetchRecord(name: string, signal?: AbortSignal): Promise<RdapAnswer>;
-  /** Pending lookups return `unavailable`. */
+  /** Makes pending lookups return `unavailable`. */
   close(): Promise<void>;
 }
 
@@ -96,24 +96,24 @@ const DEFAULT_DEADLINE_MS = 20_000;
 const DEFAULT_WAIT_MS = MINUTE_MS;
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-interface RdapResponse extends RdapOrigin {
+interface RdapResponse extends RdapSource {
   readonly status: number;
   /** Undefined if the text can't be decoded. */
   readonly text: string | undefined;
   readonly mediaType: string;
 }
 
-interface Bootstrap {
-  readonly servers: RdapBootstrap;
-  readonly secure: boolean;
+interface FetchedBootstrap {
+  readonly file: RdapBootstrap;
+  readonly isSecure: boolean;
 }
 
 class LookupError extends Error {
   override readonly name = 'LookupError';
-  readonly result: RdapUnavailable;
+  readonly result: UnavailableAnswer;
 
-  constructor(result: RdapUnavailable, cause?: unknown) {
-    super(`asking the registry: ${result.problem.code}`, { cause });
+  constructor(result: UnavailableAnswer, cause?: unknown) {
+    super(`registry lookup failed: ${result.problem.code}`, { cause });
     this.result = result;
   }
 }
@@ -129,7 +129,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   const guard = createAddressGuard(bootstrapUrl, options.resolve);
   // The timeout closes a connection that was still being opened when the exchange ended.
   const agent = new Agent({ connect: { lookup: guard.lookup, timeout: deadlineMs + 1_000 } });
-  const context = { userAgent, now, spacingMs, deadlineMs, guard, agent, limiters: new Map() };
+  const context: RdapContext = { userAgent, now, spacingMs, deadlineMs, guard, agent, limiters: new Map() };
   const getBootstrap = cacheBootstrap(now, () => fetchBootstrap(context, bootstrapUrl));
   return {
     async fetchRecord(name, signal) {
@@ -150,16 +150,16 @@ interface RdapContext
 
 async function fetchRecord(
   context: RdapContext,
-  bootstrap: Bootstrap | undefined,
+  bootstrap: FetchedBootstrap | undefined,
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<RdapAnswer> {
-  if (bootstrap === undefined) return unavailable({ code: 'no_bootstrap' }, BOOTSTRAP_RETRY_MS);
-  const address = findRecordUrl(bootstrap.servers, name);
-  if (address === undefined) return unavailable({ code: 'no_public_record' }, DAY_MS);
+  if (bootstrap === undefined) return createUnavailableAnswer({ code: 'no_bootstrap' }, BOOTSTRAP_RETRY_MS);
+  const recordUrl = findRecordUrl(bootstrap.file, name);
+  if (recordUrl === undefined) return createUnavailableAnswer({ code: 'no_public_record' }, DAY_MS);
   try {
-    const answer = await followRedirects(context, address, signal);
-    return readAnswer({ ...answer, secure: answer.secure && bootstrap.secure });
+    const response = await followRedirects(context, recordUrl, signal);
+    return readAnswer({ ...response, isSecure: response.isSecure && bootstrap.isSecure });
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof LookupError) return error.result;
@@ -167,19 +167,19 @@ async function fetchRecord(
   }
 }
 
-/** If fetching fails, the old file stays in use. */
-function cacheBootstrap(now: () => Date, fetch: () => Promise<Bootstrap | undefined>) {
-  let cached: Bootstrap | undefined;
+/** If fetching fails, the cached file stays in use. */
+function cacheBootstrap(now: () => Date, fetch: () => Promise<FetchedBootstrap | undefined>) {
+  let cachedBootstrap: FetchedBootstrap | undefined;
   let freshUntil = Number.NEGATIVE_INFINITY;
-  let pendingRefresh: Promise<Bootstrap | undefined> | undefined;
+  let pendingRefresh: Promise<FetchedBootstrap | undefined> | undefined;
   const fetchAndCache = async () => {
-    const fetched = await fetch();
-    cached = fetched ?? cached;
-    freshUntil = now().getTime() + (fetched ? BOOTSTRAP_CACHE_MS : BOOTSTRAP_RETRY_MS);
-    return cached;
+    const newBootstrap = await fetch();
+    cachedBootstrap = newBootstrap ?? cachedBootstrap;
+    freshUntil = now().getTime() + (newBootstrap ? BOOTSTRAP_CACHE_MS : BOOTSTRAP_RETRY_MS);
+    return cachedBootstrap;
   };
   return async () => {
-    if (now().getTime() < freshUntil) return cached;
+    if (now().getTime() < freshUntil) return cachedBootstrap;
     pendingRefresh ??= fetchAndCache().finally(() => {
       pendingRefresh = undefined;
     });
@@ -187,11 +187,11 @@ function cacheBootstrap(now: () => Date, fetch: () => Promise<Bootstrap | undefi
   };
 }
 
-async function fetchBootstrap(context: RdapContext, url: URL): Promise<Bootstrap | undefined> {
+async function fetchBootstrap(context: RdapContext, url: URL): Promise<FetchedBootstrap | undefined> {
   try {
-    const { status, text, secure } = await followRedirects(context, url, undefined);
-    const servers = status === 200 ? readRdapBootstrap(readJson(text)) : undefined;
-    return servers && { servers, secure };
+    const { status, text, isSecure } = await followRedirects(context, url, undefined);
+    const file = status === 200 ? parseRdapBootstrap(tryParseJson(text)) : undefined;
+    return file && { file, isSecure };
   } catch (error) {
     if (error instanceof LookupError) return undefined;
     throw error;
@@ -206,9 +206,9 @@ async function followRedirects(
 ): Promise<RdapResponse> {
   let url = startUrl;
   let remainingMs = context.deadlineMs;
-  let secure = true;
+  let isSecure = true;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-    secure &&= url.protocol === 'https:';
+    isSecure &&= url.protocol === 'https:';
     const { response, durationMs } = await request(context, url, remainingMs, signal).catch(
       (error: unknown) => {
         throw toLookupError(error, context.deadlineMs);
@@ -217,13 +217,13 @@ async function followRedirects(
     remainingMs -= durationMs;
     const { status, location, retryAfterMs } = response;
     if (isBusy(status))
-      throw new LookupError(unavailable({ code: 'busy', detail: String(status) }, retryAfterMs));
-    if (!REDIRECT_STATUSES.has(status)) return { ...response, server: url.host, secure };
+      throw new LookupError(createUnavailableAnswer({ code: 'busy', detail: String(status) }, retryAfterMs));
+    if (!REDIRECT_STATUSES.has(status)) return { ...response, server: url.host, isSecure };
     const target = resolveRedirect(url, location);
     if (!(target instanceof URL)) throw new LookupError(target);
     url = target;
   }
-  throw new LookupError(unavailable({ code: 'too_many_redirects' }));
+  throw new LookupError(createUnavailableAnswer({ code: 'too_many_redirects' }));
 }
 
 /** `durationMs` doesn't include the time that the request waited for the rate limit. */
@@ -265,7 +265,7 @@ async function send(
     },
     { timeoutMs, maxBytes: MAX_RESPONSE_BYTES, signal },
   );
-  const retryAfterMs = parseRetryAfter(headers['retry-after'], now().getTime());
+  const requestedWaitMs = parseRetryAfter(headers['retry-after'], now().getTime());
   const contentType = [headers['content-type']].flat()[0];
   return {
     status,
@@ -273,24 +273,31 @@ async function send(
     mediaType: (contentType ?? '').replace(/;.*/s, '').trim().toLowerCase(),
     location: [headers['location']].flat()[0],
     retryAfterMs:
-      retryAfterMs === undefined ? (isBusy(status) ? DEFAULT_WAIT_MS : 0) : Math.min(retryAfterMs, DAY_MS),
+      requestedWaitMs === undefined
+        ? isBusy(status)
+          ? DEFAULT_WAIT_MS
+          : 0
+        : Math.min(requestedWaitMs, DAY_MS),
   };
 }
 
-/** RFC 7480, sections 4.2 and 5.3. JSON is accepted with other media types and as plain text too. */
-const JSON_TYPE = /^(?:|(?:application|text)\/(?:[^/]+\+)?json|text\/plain)$/;
+/** Registries also send other JSON types, plain text or no type (see RFC 7480, sections 4.2 and 5.3). */
+const JSON_MEDIA_TYPE = /^(?:|(?:application|text)\/(?:[^/]+\+)?json|text\/plain)$/;
 
-function readAnswer({ status, text, mediaType, server, secure }: RdapResponse): RdapAnswer {
-  if (status !== 200 && status !== 404) return unavailable({ code: 'http_status', detail: String(status) });
-  const body = JSON_TYPE.test(mediaType) ? readJson(text) : undefined;
+function readAnswer({ status, text, mediaType, server, isSecure }: RdapResponse): RdapAnswer {
+  if (status !== 200 && status !== 404)
+    return createUnavailableAnswer({ code: 'http_status', detail: String(status) });
+  const body = JSON_MEDIA_TYPE.test(mediaType) ? tryParseJson(text) : undefined;
   // A 404 may have no body (RFC 7480, section 5.3).
   const isEmptyNotFound = status === 404 && text?.trim() === '';
   if (body === undefined && !isEmptyNotFound)
-    return unavailable({ code: 'not_rdap', ...(mediaType !== '' && { detail: mediaType }) });
-  return status === 404 ? { kind: 'not_found', server, secure } : { kind: 'answered', body, server, secure };
+    return createUnavailableAnswer({ code: 'not_rdap', ...(mediaType !== '' && { detail: mediaType }) });
+  return status === 404
+    ? { kind: 'not_found', server, isSecure }
+    : { kind: 'answered', body, server, isSecure };
 }
 
-function readJson(text: string | undefined): unknown {
+function tryParseJson(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : parseJson(text);
   } catch {
@@ -302,36 +309,39 @@ function readJson(text: string | undefined): unknown {
  * @param location the `Location` header
  * @returns the URL; a problem if it isn't a web address, has credentials, or leads from `https` to `http`
  */
-export function resolveRedirect(from: URL, location: string | undefined): URL | RdapUnavailable {
-  if (location === undefined || !URL.canParse(location, from.href)) {
-    return unavailable({ code: 'redirect_to_nowhere' });
+export function resolveRedirect(sourceUrl: URL, location: string | undefined): URL | UnavailableAnswer {
+  if (location === undefined || !URL.canParse(location, sourceUrl.href)) {
+    return createUnavailableAnswer({ code: 'redirect_to_nowhere' });
   }
-  const target = new URL(location, from);
-  const isDowngrade = from.protocol === 'https:' && target.protocol !== 'https:';
+  const target = new URL(location, sourceUrl);
+  const isDowngrade = sourceUrl.protocol === 'https:' && target.protocol !== 'https:';
   if (isDowngrade || !/^https?:$/.test(target.protocol) || target.username !== '' || target.password !== '') {
-    return unavailable({ code: 'redirect_unsafe' });
+    return createUnavailableAnswer({ code: 'redirect_unsafe' });
   }
   return target;
 }
 
-function toLookupError(error: unknown, deadlineMs: number): unknown {
+function toLookupError(error: unknown, deadlineMs: number): LookupError {
   if (error instanceof HostBusyError) {
-    return new LookupError(unavailable({ code: 'waiting' }, error.retryAfterMs), error);
+    return new LookupError(createUnavailableAnswer({ code: 'waiting' }, error.retryAfterMs), error);
   }
   const failure = error instanceof HttpExchangeError ? error.failure : undefined;
-  if (failure === 'too_large') return new LookupError(unavailable({ code: 'too_large' }), error);
+  if (failure === 'too_large') return new LookupError(createUnavailableAnswer({ code: 'too_large' }), error);
   if (failure === 'timeout')
-    return new LookupError(unavailable({ code: 'timeout', detail: String(deadlineMs / 1000) }), error);
+    return new LookupError(
+      createUnavailableAnswer({ code: 'timeout', detail: String(deadlineMs / 1000) }),
+      error,
+    );
   const cause = error instanceof HttpExchangeError ? error.cause : error;
   if (cause instanceof PrivateAddressError)
-    return new LookupError(unavailable({ code: 'private_address' }), error);
+    return new LookupError(createUnavailableAnswer({ code: 'private_address' }), error);
   const hasCode = cause instanceof Error && 'code' in cause;
   return new LookupError(
-    unavailable({ code: 'unreachable', ...(hasCode && { detail: String(cause.code) }) }),
+    createUnavailableAnswer({ code: 'unreachable', ...(hasCode && { detail: String(cause.code) }) }),
     error,
   );
 }
 
-function unavailable(problem: RdapProblem, retryAfterMs?: number): RdapUnavailable {
+function createUnavailableAnswer(problem: RdapProblem, retryAfterMs?: number): UnavailableAnswer {
   return { kind: 'unavailable', problem, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }

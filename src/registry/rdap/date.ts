@@ -2,14 +2,14 @@ import { MINUTE_MS } from '../../lib/duration.ts';
 
 export interface RecordDate {
   /** The earliest time that the text can mean. Without a time zone, UTC+14 is assumed. */
-  readonly at: Date;
+  readonly earliestTime: Date;
   /** Whether the text has a time and a time zone. */
   readonly isExact: boolean;
 }
 
 const FIRST_YEAR = 1985;
 const LAST_YEAR = 2200;
-const EARLIEST_ZONE_MINUTES = 14 * 60;
+const EARLIEST_OFFSET_MINUTES = 14 * 60;
 
 const DAY = /(?<year>\d{4})(?<dash>-?)(?<month>\d\d)(?:\k<dash>(?<day>\d\d))?/;
 const TIME = /(?<hour>\d\d)(?::?(?<minute>\d\d)(?::?(?<second>\d\d)(?:[.,]\d{1,9})?)?)?/;
@@ -31,9 +31,9 @@ export function parseRecordDate(value: unknown): RecordDate | undefined {
   if (hour > 24 || (hour === 24 && minute + second > 0) || minute > 59 || second > 60) return undefined;
   const offsetMinutes = readOffsetMinutes(parts);
   if (offsetMinutes === 'invalid') return undefined;
-  const minutes = hour * 60 + minute - (offsetMinutes ?? EARLIEST_ZONE_MINUTES);
+  const minutes = hour * 60 + minute - (offsetMinutes ?? EARLIEST_OFFSET_MINUTES);
   return {
-    at: new Date(midnight.getTime() + minutes * MINUTE_MS + Math.min(second, 59) * 1_000),
+    earliestTime: new Date(midnight.getTime() + minutes * MINUTE_MS + Math.min(second, 59) * 1_000),
     isExact: offsetMinutes !== undefined && parts['minute'] !== undefined,
   };
 }

@@ -8,7 +8,7 @@ const MAX_TEXT_LENGTH = 200;
 
 const optionalTextSchema = z.string().optional().catch(undefined);
 
-/** Some registries write a single member without a list. */
+/** Some registries send a single item without a list. */
 export const listSchema = z
   .unknown()
   .optional()

@@ -1,11 +1,11 @@
 /** Compares only letters and digits, because records differ in case and punctuation. */
-export function isSameRegistrarName(one: string, other: string): boolean {
-  return normalizeName(one) === normalizeName(other);
+export function isSameRegistrarName(name: string, otherName: string): boolean {
+  return normalizeName(name) === normalizeName(otherName);
 }
 
 /** Also true if one of the registrars is unknown. */
-export function mayBeSameRegistrar(one: string | undefined, other: string | undefined): boolean {
-  return one === undefined || other === undefined || isSameRegistrarName(one, other);
+export function mayBeSameRegistrar(name: string | undefined, otherName: string | undefined): boolean {
+  return name === undefined || otherName === undefined || isSameRegistrarName(name, otherName);
 }
 
 function normalizeName(name: string): string {

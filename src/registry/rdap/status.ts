@@ -8,8 +8,8 @@ const KNOWN_STATUSES = [
   ...['administrative', 'reserved', 'hold', 'add period', 'auto renew period', 'renew period'],
   ...['transfer period', 'redemption period', 'pending restore'],
   ...['create', 'renew', 'transfer', 'update', 'delete'].map((operation) => `pending ${operation}`),
-  ...['', 'client ', 'server '].flatMap((side) =>
-    ['renew', 'update', 'transfer', 'delete'].map((operation) => `${side}${operation} prohibited`),
+  ...['', 'client ', 'server '].flatMap((prefix) =>
+    ['renew', 'update', 'transfer', 'delete'].map((operation) => `${prefix}${operation} prohibited`),
   ),
   ...['client hold', 'server hold'],
 ];
@@ -23,8 +23,8 @@ const STATUS_BY_WORD = new Map([
 export function normalizeStatus(text: string): string {
   const clean = cleanText(text).replace(/\s+/g, ' ');
   // `https://icann.org/epp#clientHold`, alone or after the status itself.
-  const epp = /^(?:(.+?)\s+)?\(?(?:https?:\/\/)?(?:www\.)?icann\.org\/epp#(\w+)\)?$/i.exec(clean);
-  const status = epp === null ? clean : (epp[1] ?? epp[2] ?? clean);
+  const eppMatch = /^(?:(.+?)\s+)?\(?(?:https?:\/\/)?(?:www\.)?icann\.org\/epp#(\w+)\)?$/i.exec(clean);
+  const status = eppMatch === null ? clean : (eppMatch[1] ?? eppMatch[2] ?? clean);
   return STATUS_BY_WORD.get(normalizeWord(status)) ?? status;
 }
 
@@ -48,14 +48,14 @@ export function isTransferLock(status: string): boolean {
   return ['transfer', 'all'].includes(findLockedOperation(status) ?? '');
 }
 
-/** Lists the operations that the registry has locked: `transfer`, `update`, `delete` or `all`. */
-export function findRegistryLocks(statuses: readonly string[]): string[] {
+/** @returns `transfer`, `update`, `delete` or `all` for each lock that the registry has set */
+export function listRegistryLockedOperations(statuses: readonly string[]): string[] {
   return statuses
     .filter((status) => status.startsWith('server '))
     .flatMap((status) => findLockedOperation(status) ?? []);
 }
 
-/** Whether a lock is still among the statuses, if a missing `client` or `server` prefix is ignored. */
+/** Whether the statuses still include a lock. A missing `client` or `server` prefix is ignored. */
 export function isStillLocked(lock: string, statuses: readonly string[]): boolean {
   const hasPrefix = (status: string) => /^(?:client|server) /.test(status);
   return statuses.some(
@@ -70,12 +70,12 @@ export function isHold(status: string): boolean {
   return /\bhold$/i.test(status);
 }
 
-/** If both statuses are present, the name is in redemption, because it can be restored. */
+/** Redemption takes precedence, because the name can still be restored. */
 export function findDeletionPhase(statuses: readonly string[]): 'redemption' | 'pending_delete' | undefined {
   if (statuses.some((status) => /^redemption|\bquarantine$/i.test(status))) return 'redemption';
   return statuses.some((status) => /^pending delete/i.test(status)) ? 'pending_delete' : undefined;
 }
 
-export function isDeleted(statuses: readonly string[] | undefined = []): boolean {
+export function isBeingDeleted(statuses: readonly string[] | undefined = []): boolean {
   return findDeletionPhase(statuses) !== undefined;
 }

@@ -1,9 +1,9 @@
-import type { WhoisZone } from './zones.ts';
+import type { WhoisZoneFormat } from './zones.ts';
 
 /** The order of day and month, as given by a label such as `expires (dd/mm/yyyy)`. */
 export type DateOrder = 'day_first' | 'month_first';
 
-interface Day {
+interface CalendarDate {
   readonly year: number;
   readonly month: number;
   readonly day: number;
@@ -13,7 +13,7 @@ const FIRST_YEAR = 1985;
 const LAST_YEAR = 2100;
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const MONTH =
-  '(?<word>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
+  '(?<monthName>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
 const WEEKDAY = '(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?(?:, ?| ))?';
 const CLOCK = '(?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second>\\d{2})(?:[.,]\\d{1,9})?)?(?: ?[ap]m)?';
 const OFFSET = '[+-]\\d{1,2}(?::?\\d{2})?';
@@ -49,7 +49,11 @@ const NUMERIC_FORMAT = compileFullMatch(
  * Validates times and offsets but ignores them, because registries give the day in their own time zone.
  * @returns midnight UTC of the day as written; undefined if the format is unknown
  */
-export function parseWhoisDate(text: string, zone: WhoisZone, labelOrder?: DateOrder): Date | undefined {
+export function parseWhoisDate(
+  text: string,
+  zoneFormat: WhoisZoneFormat,
+  labelDateOrder?: DateOrder,
+): Date | undefined {
   // The text may end with a remark such as `(UTC+8)` or `(YYYY-MM-DD)`.
   const trimmed = text
     .replace(/\s+/g, ' ')
@@ -61,26 +65,32 @@ export function parseWhoisDate(text: string, zone: WhoisZone, labelOrder?: DateO
   }
   const parts = NUMERIC_FORMAT.exec(trimmed)?.groups;
   if (parts === undefined || !isValidTime(parts)) return undefined;
-  const day = readNumericDay(parts, zone, labelOrder);
+  const day = readNumericDay(parts, zoneFormat, labelDateOrder);
   return day && toDate(day);
 }
 
-function readUnambiguousDay({ year, month, word, day }: Record<string, string | undefined>): Day {
-  const monthNumber = word === undefined ? Number(month) : MONTHS.indexOf(word.slice(0, 3).toLowerCase()) + 1;
+function readUnambiguousDay({
+  year,
+  month,
+  monthName,
+  day,
+}: Record<string, string | undefined>): CalendarDate {
+  const monthNumber = monthName ? MONTHS.indexOf(monthName.slice(0, 3).toLowerCase()) + 1 : Number(month);
   return { year: Number(year), month: monthNumber, day: Number(day) };
 }
 
 function readNumericDay(
   parts: Record<string, string | undefined>,
-  zone: WhoisZone,
-  labelOrder: DateOrder | undefined,
-): Day | undefined {
+  zoneFormat: WhoisZoneFormat,
+  labelDateOrder: DateOrder | undefined,
+): CalendarDate | undefined {
   const [first, second] = [Number(parts['first']), Number(parts['other'])];
   const hasTwoDigitYear = parts['year']?.length === 2;
   // 25.04.27 may start with the day or the year.
-  if (hasTwoDigitYear && zone.hasTwoDigitYears !== true) return undefined;
+  if (hasTwoDigitYear && zoneFormat.hasTwoDigitYears !== true) return undefined;
   const year = Number(parts['year']) + (hasTwoDigitYear ? 2_000 : 0);
-  const order = first > 12 ? 'day_first' : second > 12 ? 'month_first' : (labelOrder ?? zone.dateOrder);
+  const order =
+    first > 12 ? 'day_first' : second > 12 ? 'month_first' : (labelDateOrder ?? zoneFormat.dateOrder);
   if (order === undefined && first !== second) return undefined;
   return order === 'month_first' ? { year, month: first, day: second } : { year, month: second, day: first };
 }
@@ -93,7 +103,7 @@ function isValidTime({
   return Number(hour) <= 24 && Number(minute) <= 59 && Number(second) <= 60;
 }
 
-function toDate({ year, month, day }: Day): Date | undefined {
+function toDate({ year, month, day }: CalendarDate): Date | undefined {
   const date = new Date(Date.UTC(year, month - 1, day));
   const isRealDay = date.getUTCMonth() + 1 === month && date.getUTCDate() === day;
   return isRealDay && year >= FIRST_YEAR && year <= LAST_YEAR ? date : undefined;

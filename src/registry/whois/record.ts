@@ -4,25 +4,25 @@ import {
   CREATION_LABELS,
   EXPIRED_LABEL,
   EXPIRY_LABELS,
-  findWhoisZone,
+  findWhoisZoneFormat,
   NAME_LABELS,
   REGISTRAR_LABELS,
   REGISTRY_EXPIRY_LABELS,
-  type WhoisZone,
+  type WhoisZoneFormat,
 } from './zones.ts';
 
 export type WhoisDate =
-  | { readonly kind: 'read'; readonly at: Date }
+  | { readonly kind: 'read'; readonly date: Date }
   | { readonly kind: 'unreadable'; readonly text: string };
 
 export interface WhoisRecord {
   /** Undefined if the registry publishes no date. */
   readonly expiry: WhoisDate | undefined;
-  readonly created: Date | undefined;
+  readonly creationDate: Date | undefined;
   readonly registrar: string | undefined;
 }
 
-export type WhoisReading =
+export type ParsedWhoisResponse =
   | ({ readonly kind: 'record' } & WhoisRecord)
   | { readonly kind: 'not_found' | 'limited' | 'name_mismatch' | 'not_whois' };
 
@@ -36,7 +36,7 @@ interface Line {
 }
 
 const COMMENT_LINE = /^(?:[%#;>]|\*(?!\*)|--|<<<)/;
-/** No match spans lines, so the time is linear in the length of the response. */
+/** Matches never span lines, so that matching takes linear time. */
 const RATE_LIMITED_LINE =
   /^(?:[^\w\n\r\u2028\u2029]|error|whois|query|queries|request|lookup|rate|daily|hourly|connection|your|the|has|is|been|you|have|ip|address|\d)*(?:limit|quota)s?(?: (?:is|was|has been))? (?:exceeded|reached)\b|^[^\w\n\r\u2028\u2029]*(?:you have )?exceeded (?:your|the|maximum)\b|^[^\w\n\r\u2028\u2029]*too many (?:requests|queries|connections)\b/im;
 const RATE_LIMITED_TEXT =
@@ -48,63 +48,63 @@ const HIDDEN_VALUE =
 const MAX_SHOWN_LENGTH = 80;
 
 /** @param name in ASCII. */
-export function parseWhoisResponse(text: string, name: string, now: Date): WhoisReading {
-  const lines = readLines(text);
+export function parseWhoisResponse(text: string, name: string, now: Date): ParsedWhoisResponse {
+  const lines = parseLines(text);
   if (RATE_LIMITED_LINE.test(text) || lines.some(({ value }) => RATE_LIMITED_LINE.test(value)))
     return { kind: 'limited' };
-  const zone = findWhoisZone(name);
-  const ownLines = filterOwnLines(lines, name);
-  const record = buildRecord(ownLines ?? [], zone, now);
-  const isEmpty = (record.expiry ?? record.created ?? record.registrar) === undefined;
+  const zoneFormat = findWhoisZoneFormat(name);
+  const ownLines = dropOtherRecords(lines, name);
+  const record = buildRecord(ownLines ?? [], zoneFormat, now);
+  const isEmpty = (record.expiry ?? record.creationDate ?? record.registrar) === undefined;
   if (isEmpty && RATE_LIMITED_TEXT.test(text)) return { kind: 'limited' };
   if (isEmpty && NOT_FOUND_TEXT.test(text)) return { kind: 'not_found' };
   if (ownLines !== undefined && mentionsName(text, name)) return { kind: 'record', ...record };
   return { kind: isEmpty && ownLines !== undefined ? 'not_whois' : 'name_mismatch' };
 }
 
-function buildRecord(lines: readonly Line[], zone: WhoisZone, now: Date): WhoisRecord {
-  const created = lines
+function buildRecord(lines: readonly Line[], zoneFormat: WhoisZoneFormat, now: Date): WhoisRecord {
+  const creationDate = lines
     .filter(({ label }) => CREATION_LABELS.has(label))
     // Brazil's registry appends a ticket number.
-    .map(({ value, dateOrder }) => parseWhoisDate(value.replace(/ #\d+$/, ''), zone, dateOrder))
+    .map(({ value, dateOrder }) => parseWhoisDate(value.replace(/ #\d+$/, ''), zoneFormat, dateOrder))
     .find((date) => date !== undefined);
   const registrar = lines.find(
     ({ label, value }) => REGISTRAR_LABELS.has(label) && !HIDDEN_VALUE.test(value),
   );
   return {
-    expiry: readExpiry(lines, zone, now, created),
-    created,
+    expiry: findExpiry(lines, zoneFormat, now, creationDate),
+    creationDate,
     registrar: registrar && shorten(registrar.value.replace(/ \[Tag = [^[\]]+\]$/, '')),
   };
 }
 
-function readExpiry(
+function findExpiry(
   lines: readonly Line[],
-  zone: WhoisZone,
+  zoneFormat: WhoisZoneFormat,
   now: Date,
-  created: Date | undefined,
+  creationDate: Date | undefined,
 ): WhoisDate | undefined {
   const dates = lines.flatMap((line) => {
-    const text = findExpiryText(line, zone);
+    const text = findExpiryText(line, zoneFormat);
     if (text === undefined || HIDDEN_VALUE.test(text)) return [];
-    const at = parseWhoisDate(text, zone, line.dateOrder);
+    const date = parseWhoisDate(text, zoneFormat, line.dateOrder);
     // `Expired:` is the expiry only if the date is in the future.
-    if (line.label === EXPIRED_LABEL && (at === undefined || at <= now)) return [];
-    if (line.isUnseparated && at === undefined && !/^\W*\d/.test(text)) return [];
-    const isPossible = at !== undefined && (created === undefined || at >= created);
-    return [{ label: line.label, text, at: isPossible ? at : undefined }];
+    if (line.label === EXPIRED_LABEL && (date === undefined || date <= now)) return [];
+    if (line.isUnseparated && date === undefined && !/^\W*\d/.test(text)) return [];
+    const isPossible = date !== undefined && (creationDate === undefined || date >= creationDate);
+    return [{ label: line.label, text, date: isPossible ? date : undefined }];
   });
   const registryDates = dates.filter(({ label }) => REGISTRY_EXPIRY_LABELS.has(label));
   const candidates = registryDates.length > 0 ? registryDates : dates;
-  const [earliest] = candidates.flatMap(({ at }) => at ?? []).sort((a, b) => a.getTime() - b.getTime());
-  if (earliest !== undefined) return { kind: 'read', at: earliest };
+  const [earliest] = candidates.flatMap(({ date }) => date ?? []).sort((a, b) => a.getTime() - b.getTime());
+  if (earliest !== undefined) return { kind: 'read', date: earliest };
   const [unreadable] = candidates;
   return unreadable && { kind: 'unreadable', text: shorten(unreadable.text) };
 }
 
 function findExpiryText(
   { label, value }: Line,
-  { expiryLabels, embeddedExpiry }: WhoisZone,
+  { expiryLabels, embeddedExpiry }: WhoisZoneFormat,
 ): string | undefined {
   if (embeddedExpiry?.label === label) return embeddedExpiry.pattern.exec(value)?.[1];
   return EXPIRY_LABELS.has(label) || label === EXPIRED_LABEL || expiryLabels?.includes(label) === true
@@ -113,10 +113,9 @@ function findExpiryText(
 }
 
 /**
- * Removes the records of other names.
- * @returns undefined if no record is for this name
+ * @returns the lines about this name; undefined if the response has only records of other names
  */
-function filterOwnLines(lines: readonly Line[], name: string): readonly Line[] | undefined {
+function dropOtherRecords(lines: readonly Line[], name: string): readonly Line[] | undefined {
   let isOwn = true;
   let hasOtherName = false;
   let hasOwnName = false;
@@ -134,8 +133,8 @@ function filterOwnLines(lines: readonly Line[], name: string): readonly Line[] |
 }
 
 function readName(value: string): string | undefined {
-  const [first = ''] = value.toLowerCase().split(/[\s(]/);
-  const host = first.replace(/\.$/, '');
+  const [firstWord = ''] = value.toLowerCase().split(/[\s(]/);
+  const host = firstWord.replace(/\.$/, '');
   return host.includes('.') ? domainToASCII(host) || host : undefined;
 }
 
@@ -144,13 +143,13 @@ function mentionsName(text: string, name: string): boolean {
   return [name, domainToUnicode(name)].some((form) => words.has(form) || words.has(`${form}.`));
 }
 
-function readLines(text: string): readonly Line[] {
+function parseLines(text: string): readonly Line[] {
   const lines: Line[] = [];
   let pendingLabel: Omit<Line, 'value' | 'isUnseparated'> | undefined;
   for (const rawLine of text.split(/\r\n?|\n/)) {
     const lineText = rawLine.trim();
     if (COMMENT_LINE.test(lineText)) continue;
-    const line = readLine(lineText);
+    const line = parseLine(lineText);
     // The value may be on the next line.
     if (line === undefined && pendingLabel !== undefined && lineText !== '')
       lines.push({ ...pendingLabel, value: lineText, isUnseparated: false });
@@ -169,7 +168,7 @@ const SEPARATED = /^(?:\*\* *)?(?<label>[^:\t]{1,80}?)[\s.]*[:\t][\s.]*(?<value>
 const UNSEPARATED =
   /^(?<label>record (?:expires|created)(?: on)?|expires +on|valid-date|domain (?:expires|registered))[ .]+(?<value>(?!on\b)[^\s.:].*)$/i;
 
-function readLine(text: string): Line | undefined {
+function parseLine(text: string): Line | undefined {
   const unseparated = UNSEPARATED.exec(text)?.groups;
   if (unseparated !== undefined) return toLine(unseparated, true);
   const parts = (BRACKETED.exec(text) ?? SEPARATED.exec(text))?.groups;

@@ -19,9 +19,9 @@ export function parseWhoisServers(text: string): ReadonlyMap<string, WhoisServer
   for (const entry of text.split(',').map((part) => part.trim())) {
     if (entry === '') continue;
     const { zone = '', v6, host = v6, port = String(WHOIS_PORT) } = ENTRY.exec(entry)?.groups ?? {};
-    const ascii = domainToASCII(zone);
-    if (ascii === '' || host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;
-    servers.set(ascii, { host, port: Number(port) });
+    const asciiZone = domainToASCII(zone);
+    if (asciiZone === '' || host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;
+    servers.set(asciiZone, { host, port: Number(port) });
   }
   return servers;
 }

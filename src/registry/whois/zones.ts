@@ -1,60 +1,60 @@
 /**
  * The format of a zone's WHOIS responses. Zones without an entry use the common labels and unambiguous dates.
  */
-export interface WhoisZone {
+export interface WhoisZoneFormat {
   /** The order of numeric dates that don't start with the year. */
   readonly dateOrder?: 'day_first';
   /** Whether dates can have two-digit years, such as `05/09/27`. */
   readonly hasTwoDigitYears?: boolean;
-  /** Normalized labels of the expiry that only this zone uses. */
+  /** Normalized expiry labels that only this zone uses. */
   readonly expiryLabels?: readonly string[];
   /** Reads the date from the value of another label. The first group is the date. */
   readonly embeddedExpiry?: { readonly label: string; readonly pattern: RegExp };
   /** Default: the name alone. */
-  readonly query?: (name: string) => string;
+  readonly buildQuery?: (name: string) => string;
 }
 
 /** Zones that write the day first. Unclear zones are left out, because a wrong day is worse than none. */
-const DAY_FIRST = [
-  // Registries that use the software FRED, which writes 03.01.2027.
+const DAY_FIRST_ZONES = [
+  // Registries that use FRED, which writes 03.01.2027.
   ...['cz', 'fo', 'tz', 'cr', 'mk', 'ao', 'ls', 'mw'],
   ...['fr', 're', 'pm', 'tf', 'wf', 'yt'],
   ...['pt', 'tn', 'hk', 'xn--j6w193g', 'rs', 'xn--90a3ac', 'fi', 'ax', 'im', 'bg', 'xn--90ae'],
 ];
-const ENDS_AT_RENEWAL: WhoisZone = { expiryLabels: ['renewal', 'renewal date'] };
+const EXPIRES_ON_RENEWAL_DATE: WhoisZoneFormat = { expiryLabels: ['renewal', 'renewal date'] };
 const CONNECTED_UNTIL = { label: 'state', pattern: /^connected \(([^()]+)\)$/i };
 
-const ZONES: Readonly<Record<string, WhoisZone>> = {
-  ...Object.fromEntries(DAY_FIRST.map((zone) => [zone, { dateOrder: 'day_first' as const }])),
+const ZONES: Readonly<Record<string, WhoisZoneFormat>> = {
+  ...Object.fromEntries(DAY_FIRST_ZONES.map((zone) => [zone, { dateOrder: 'day_first' as const }])),
   hm: { dateOrder: 'day_first', hasTwoDigitYears: true },
   es: { dateOrder: 'day_first', hasTwoDigitYears: true },
   il: { dateOrder: 'day_first', expiryLabels: ['validity'] },
-  pl: ENDS_AT_RENEWAL,
-  ie: ENDS_AT_RENEWAL,
-  za: ENDS_AT_RENEWAL,
-  'ac.uk': ENDS_AT_RENEWAL,
-  'gov.uk': ENDS_AT_RENEWAL,
+  pl: EXPIRES_ON_RENEWAL_DATE,
+  ie: EXPIRES_ON_RENEWAL_DATE,
+  za: EXPIRES_ON_RENEWAL_DATE,
+  'ac.uk': EXPIRES_ON_RENEWAL_DATE,
+  'gov.uk': EXPIRES_ON_RENEWAL_DATE,
   ca: { expiryLabels: ['date renewal'] },
   bo: { expiryLabels: ['fecha de corte'] },
   sk: { expiryLabels: ['valid date'] },
   ua: { embeddedExpiry: { label: 'status', pattern: /^ok-until (\d{14})$/i } },
-  jp: { embeddedExpiry: CONNECTED_UNTIL, query: (name) => `${name}/e` },
-  de: { query: (name) => `-T dn,ace ${name}` },
+  jp: { embeddedExpiry: CONNECTED_UNTIL, buildQuery: (name) => `${name}/e` },
+  de: { buildQuery: (name) => `-T dn,ace ${name}` },
 };
 
 /** @param name in ASCII. */
-export function findWhoisZone(name: string): WhoisZone {
-  return findLongestSuffix(name, (zone) => (Object.hasOwn(ZONES, zone) ? ZONES[zone] : undefined)) ?? {};
+export function findWhoisZoneFormat(name: string): WhoisZoneFormat {
+  return findByLongestSuffix(name, (zone) => (Object.hasOwn(ZONES, zone) ? ZONES[zone] : undefined)) ?? {};
 }
 
 /** Finds the value for the longest zone that contains a name. */
-export function findLongestSuffix<Value>(
+export function findByLongestSuffix<Value>(
   name: string,
-  find: (zone: string) => Value | undefined,
+  findValue: (zone: string) => Value | undefined,
 ): Value | undefined {
   const labels = name.split('.');
-  for (let firstLabel = 1; firstLabel < labels.length; firstLabel += 1) {
-    const value = find(labels.slice(firstLabel).join('.'));
+  for (let labelIndex = 1; labelIndex < labels.length; labelIndex += 1) {
+    const value = findValue(labels.slice(labelIndex).join('.'));
     if (value !== undefined) return value;
   }
   return undefined;
@@ -91,7 +91,7 @@ export const EXPIRY_LABELS: ReadonlySet<string> = new Set([
   ...['有効期限', '사용 종료일', '过期时间', '到期日期'],
 ]);
 
-/** Labels the expiry only if the date is in the future. */
+/** Means the expiry only if the date is in the future. */
 export const EXPIRED_LABEL = 'expired';
 
 /** Labels that take precedence, because a response may also include the registrar's record. */

@@ -15,14 +15,14 @@ import { createMemoryTokenSteps } from './token-steps.ts';
 export interface Authenticator {
   /** Opens a session first if needed. */
   sign<O>(prepared: PreparedRequest<O>, deadline: Deadline): Promise<SignedRequest>;
-  /** To be called when the service has refused a session. The next request opens another. */
+  /** Must be called when the service has refused a session. The next request opens a new one. */
   invalidateSession(session: Session): void;
   verify(deadline: Deadline, extras?: LoginExtras): Promise<Verification>;
   /**
    * Ends the client's own sessions and, with `all`, those shared with the caller. Ignores failures, because
    * sessions expire anyway.
    */
-  logout(sessions: 'own' | 'all'): Promise<void>;
+  logout(scope: 'own' | 'all'): Promise<void>;
 }
 
 export type Verification =
@@ -34,7 +34,7 @@ export type Verification =
       readonly sessionHash?: Secret | undefined;
       readonly sessionEndsAt?: number | undefined;
     }
-  /** For a session passed in by the caller, and for trusted applications: no documented task verifies them. */
+  /** No documented task verifies sessions passed in by the caller, or trusted applications. */
   | { readonly verified: false };
 
 /** The share of a call's timeout that may be spent waiting for the next token. */
@@ -45,18 +45,18 @@ export function createAuthenticator(
   options: AuthenticatorOptions,
 ): Authenticator {
   const { credential } = options;
-  const waitAbort = new AbortController();
+  const waitAbortController = new AbortController();
   const { sleep: wait = (milliseconds, signal) => sleep(milliseconds, undefined, { signal }) } = options;
   const claimToken = createTokenSource(credential, clientContext.now, {
-    steps: options.tokenSteps ?? createMemoryTokenSteps(),
-    sleep: (milliseconds) => wait(milliseconds, waitAbort.signal),
+    usedSteps: options.tokenSteps ?? createMemoryTokenSteps(),
+    sleep: (milliseconds) => wait(milliseconds, waitAbortController.signal),
     maxWaitMs: options.timeoutMs * TOKEN_WAIT_SHARE,
   });
-  const calls = createSessionCalls(clientContext, options);
-  const sessions = createSessions(calls, claimToken, clientContext.now, options);
-  const givenHash = credential.method === 'two_factor' ? credential.sessionHash : undefined;
+  const sessionCalls = createSessionCalls(clientContext, options);
+  const sessions = createSessions(sessionCalls, claimToken, clientContext.now, options);
+  const initialSessionHash = credential.method === 'two_factor' ? credential.sessionHash : undefined;
   /** The session that belongs to the caller: passed in, or returned by {@link Authenticator.verify}. */
-  let callerHash = givenHash;
+  let callerSessionHash = initialSessionHash;
 
   return {
     sign: createSigner(options, sessions),
@@ -70,28 +70,34 @@ export function createAuthenticator(
         case 'trusted_application':
           return { verified: false };
         case 'password': {
-          const login = calls.login(credential, { acl, profile, customer }, deadline);
-          const opened = await waitForSession(login, activity, deadline);
-          await Promise.allSettled([calls.logout(opened.sessionId)]);
-          return { verified: true, user: opened.user };
+          const login = sessionCalls.login(credential, { acl, profile, customer }, deadline);
+          const openedSession = await waitForSession(login, activity, deadline);
+          await Promise.allSettled([sessionCalls.logout(openedSession.sessionId)]);
+          return { verified: true, user: openedSession.user };
         }
         case 'two_factor': {
-          if (givenHash !== undefined) return { verified: false };
+          if (initialSessionHash !== undefined) return { verified: false };
           const session = await waitForSession(sessions.xml.getOrOpen(), activity, deadline);
-          callerHash = session.key;
+          callerSessionHash = session.key;
           const endsAt = Number.isFinite(session.expiresAt) ? session.expiresAt : undefined;
           return { verified: true, sessionHash: session.key, sessionEndsAt: endsAt };
         }
       }
     },
     async logout(scope) {
-      waitAbort.abort();
-      const [json, xml] = await Promise.all([sessions.json.getExisting(), sessions.xml.getExisting()]);
-      const isCallerSession = xml?.key.reveal() === callerHash?.reveal();
-      const hashes = [isCallerSession ? undefined : xml?.key, scope === 'all' ? callerHash : undefined];
+      waitAbortController.abort();
+      const [jsonSession, xmlSession] = await Promise.all([
+        sessions.json.getExisting(),
+        sessions.xml.getExisting(),
+      ]);
+      const isCallerSession = xmlSession?.key.reveal() === callerSessionHash?.reveal();
+      const hashes = [
+        isCallerSession ? undefined : xmlSession?.key,
+        scope === 'all' ? callerSessionHash : undefined,
+      ];
       await Promise.allSettled([
-        json === undefined ? undefined : calls.logout(json.key),
-        ...hashes.map((hash) => (hash === undefined ? undefined : calls.endXmlSession(hash))),
+        jsonSession === undefined ? undefined : sessionCalls.logout(jsonSession.key),
+        ...hashes.map((hash) => (hash === undefined ? undefined : sessionCalls.endXmlSession(hash))),
       ]);
     },
   };

@@ -17,7 +17,7 @@ export interface AuthenticatorOptions {
   readonly jsonAuth: 'basic' | 'session';
   /** Covers one call, from opening a session to the response's last byte. */
   readonly timeoutMs: number;
-  /** Sent with every JSON request; not documented for XML. */
+  /** Sent with JSON requests; not documented for XML. */
   readonly replyTo?: string | undefined;
   /**
    * How a password credential signs XML requests. Two-factor accounts always use a session, because each

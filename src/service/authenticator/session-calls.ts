@@ -28,8 +28,8 @@ export interface SessionCalls {
 
 const LOGOUT_TIMEOUT_MS = 5_000;
 
-export function createDeadline(milliseconds: number): Deadline {
-  return { endsAt: performance.now() + milliseconds };
+export function createDeadline(timeoutMs: number): Deadline {
+  return { endsAt: performance.now() + timeoutMs };
 }
 
 export function createSessionCalls(
@@ -42,10 +42,10 @@ export function createSessionCalls(
     task: ServiceTask<I, O>,
     input: I,
     deadline: Deadline,
-    general?: GeneralQuery,
+    generalQuery?: GeneralQuery,
   ): Promise<O> {
     const via = task.json === undefined ? 'xml' : 'json';
-    const prepared = prepareTask(clientContext, task, input, { via, general });
+    const prepared = prepareTask(clientContext, task, input, { via, generalQuery });
     const signed = signWithTaskSignature(prepared, credential);
     if (signed === undefined) throw new Error(`the task ${task.name} has no signature of its own`);
     return (await send(clientContext, prepared, signed, { deadline })).output;
@@ -54,8 +54,8 @@ export function createSessionCalls(
   return {
     login({ user, context, password }, extras, deadline) {
       // General parameters are documented for requests that return a result, so a logout has none.
-      const general = { replyTo, ctid: randomUUID() };
-      return sendTask(sessionLogin, { user, context, password, ...extras }, deadline, general);
+      const generalQuery = { replyTo, ctid: randomUUID() };
+      return sendTask(sessionLogin, { user, context, password, ...extras }, deadline, generalQuery);
     },
     logout: (sessionId) => sendTask(sessionLogout, { sessionId, place }, createDeadline(LOGOUT_TIMEOUT_MS)),
     openXmlSession: async (token, deadline) => (await sendTask(authSessionCreate, { token }, deadline)).hash,

@@ -6,12 +6,12 @@ import { type Activity, createServiceError, type Deadline } from '../request.ts'
  * @throws {ServiceError} usually `not_sent`; `auth` if the service refused to open a session
  */
 export async function waitForSession<T>(
-  opening: Promise<T>,
+  sessionPromise: Promise<T>,
   activity: Activity,
   deadline: Deadline,
 ): Promise<T> {
   try {
-    return await waitUntilDeadline(opening, deadline);
+    return await waitUntilDeadline(sessionPromise, deadline);
   } catch (error) {
     if (!(error instanceof ServiceError)) {
       throw createServiceError(
@@ -22,10 +22,10 @@ export async function waitForSession<T>(
       );
     }
     const { kind, httpStatus, code, text, stid, retryAfterMs, envelope, issue } = error;
-    const callKind = toCallErrorKind(kind, envelope !== undefined);
+    const callErrorKind = toCallErrorKind(kind, envelope !== undefined);
     const ctid = activity.ctid ?? error.ctid;
     const details = { httpStatus, code, text, stid, ctid, retryAfterMs, envelope, issue, cause: error };
-    throw createServiceError(callKind, activity, `nothing was sent, because ${error.message}`, details);
+    throw createServiceError(callErrorKind, activity, `nothing was sent, because ${error.message}`, details);
   }
 }
 

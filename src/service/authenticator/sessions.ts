@@ -2,7 +2,7 @@ import { InvalidInputError } from '../codec/codec-errors.ts';
 import { ServiceError } from '../errors.ts';
 import type { AuthenticatorOptions } from './options.ts';
 import { createDeadline, type SessionCalls } from './session-calls.ts';
-import { type Session, type SharedSession, shareSession } from './shared-session.ts';
+import { createSharedSession, type Session, type SharedSession } from './shared-session.ts';
 import type { Credential } from './signature.ts';
 import type { ClaimedToken } from './token-source.ts';
 
@@ -18,16 +18,21 @@ export function createSessions(
   calls: SessionCalls,
   claimToken: () => Promise<ClaimedToken>,
   now: () => number,
-  { credential, timeoutMs, sessionMinutes: timeout }: AuthenticatorOptions,
+  { credential, timeoutMs, sessionMinutes }: AuthenticatorOptions,
 ): Sessions {
-  async function openJson(): Promise<Session> {
-    if (credential.method !== 'password') throw new InvalidInputError('only a password opens a JSON session');
-    const opened = await calls.login(credential, { timeout }, createDeadline(timeoutMs));
-    const seconds = opened.maxAgeSeconds ?? (timeout ?? DEFAULT_SESSION_MINUTES) * 60;
-    return { key: opened.sessionId, expiresAt: now() + seconds * 1000 };
+  async function openJsonSession(): Promise<Session> {
+    if (credential.method !== 'password')
+      throw new InvalidInputError('only a password can open a JSON session');
+    const openedSession = await calls.login(
+      credential,
+      { timeout: sessionMinutes },
+      createDeadline(timeoutMs),
+    );
+    const lifetimeSeconds = openedSession.maxAgeSeconds ?? (sessionMinutes ?? DEFAULT_SESSION_MINUTES) * 60;
+    return { key: openedSession.sessionId, expiresAt: now() + lifetimeSeconds * 1000 };
   }
 
-  async function openXml(): Promise<Session> {
+  async function openXmlSession(): Promise<Session> {
     const { token, release } = await claimToken();
     try {
       const hash = await calls.openXmlSession(token, createDeadline(timeoutMs));
@@ -46,8 +51,8 @@ export function createSessions(
   }
 
   return {
-    json: shareSession(openJson, now),
-    xml: shareSession(openXml, now, getEarlierSession(credential)),
+    json: createSharedSession(openJsonSession, now),
+    xml: createSharedSession(openXmlSession, now, getEarlierSession(credential)),
   };
 }
 

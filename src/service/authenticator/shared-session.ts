@@ -1,7 +1,7 @@
 import type { Secret } from '../secret.ts';
 
 export interface Session {
-  /** JSON: the id in the cookie. XML: the hash. */
+  /** The session id (JSON) or hash (XML). */
   readonly key: Secret;
   /** Milliseconds since 1970, or infinity if only the service knows when the session ends. */
   readonly expiresAt: number;
@@ -17,43 +17,45 @@ export interface SharedSession {
   getExisting(): Promise<Session | undefined>;
 }
 
-/** Sessions are renewed this early, so that none ends during a request. */
+/** Sessions are renewed this long before they expire, so that none ends during a request. */
 const RENEWAL_MARGIN_MS = 30_000;
 
-export function shareSession(
-  open: () => Promise<Session>,
+export function createSharedSession(
+  openSession: () => Promise<Session>,
   now: () => number,
-  initial?: Session | undefined,
+  initialSession?: Session | undefined,
 ): SharedSession {
-  let current: { readonly opening: Promise<Session>; session?: Session } | undefined =
-    initial === undefined ? undefined : { opening: Promise.resolve(initial), session: initial };
+  let currentEntry: { readonly sessionPromise: Promise<Session>; session?: Session } | undefined =
+    initialSession === undefined
+      ? undefined
+      : { sessionPromise: Promise.resolve(initialSession), session: initialSession };
 
-  const forget = (entry: typeof current): void => {
-    if (current === entry) current = undefined;
+  const discardEntry = (entry: typeof currentEntry): void => {
+    if (currentEntry === entry) currentEntry = undefined;
   };
 
   return {
     getOrOpen() {
-      const expiresAt = current?.session?.expiresAt;
-      if (current === undefined || (expiresAt !== undefined && now() >= expiresAt - RENEWAL_MARGIN_MS)) {
-        const opening = open();
-        const entry: NonNullable<typeof current> = { opening };
-        current = entry;
-        opening.then(
+      const expiresAt = currentEntry?.session?.expiresAt;
+      if (currentEntry === undefined || (expiresAt !== undefined && now() >= expiresAt - RENEWAL_MARGIN_MS)) {
+        const sessionPromise = openSession();
+        const entry: NonNullable<typeof currentEntry> = { sessionPromise };
+        currentEntry = entry;
+        sessionPromise.then(
           (session) => {
             entry.session = session;
           },
-          () => forget(entry),
+          () => discardEntry(entry),
         );
       }
-      return current.opening;
+      return currentEntry.sessionPromise;
     },
     invalidate(session) {
-      if (current?.session === session) current = undefined;
+      if (currentEntry?.session === session) currentEntry = undefined;
     },
     async getExisting() {
-      const entry = current;
-      const session = await entry?.opening.catch(() => undefined);
+      const entry = currentEntry;
+      const session = await entry?.sessionPromise.catch(() => undefined);
       return session !== undefined && session.expiresAt > now() ? session : undefined;
     },
   };

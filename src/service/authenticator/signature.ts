@@ -28,11 +28,11 @@ export interface TwoFactorCredential {
   readonly user: string;
   readonly context: number;
   readonly password: Secret;
-  /** Base32. Tokens: RFC 6238, SHA-1, 30 s, six digits. */
+  /** Base32. Generates a six-digit token every 30 seconds (RFC 6238 with SHA-1). */
   readonly totpSecret?: Secret | undefined;
-  /** Six digits; opens one session. */
+  /** A six-digit token, which can open only one session. */
   readonly token?: Secret | undefined;
-  /** An earlier XML session. Without a shared secret, the account works only until this session ends. */
+  /** An earlier XML session. Without `totpSecret`, the account works only until that session ends. */
   readonly sessionHash?: Secret | undefined;
   /** Milliseconds since 1970; undefined if only the service knows. */
   readonly sessionEndsAt?: number | undefined;
@@ -86,7 +86,7 @@ export function formatSignatureHeaders(signature: JsonSignature, prefix: string)
       return [];
     case 'session':
       return signature.place === 'header'
-        ? [getHeaderName(prefix, 'SessionId'), signature.id.reveal()]
+        ? [buildHeaderName(prefix, 'SessionId'), signature.id.reveal()]
         : ['cookie', `${SESSION_COOKIE}=${signature.id.reveal()}`];
     case 'basic': {
       const headers = [
@@ -94,14 +94,14 @@ export function formatSignatureHeaders(signature: JsonSignature, prefix: string)
         `Basic ${encodeBasicCredentials(signature.user, signature.password)}`,
       ];
       if (signature.context !== undefined)
-        headers.push(getHeaderName(prefix, 'Context'), String(signature.context));
+        headers.push(buildHeaderName(prefix, 'Context'), String(signature.context));
       return headers;
     }
   }
 }
 
 /** Header names are case-insensitive (RFC 9110, section 5.1). */
-function getHeaderName(prefix: string, name: 'Context' | 'SessionId'): string {
+function buildHeaderName(prefix: string, name: 'Context' | 'SessionId'): string {
   return `${prefix}${name}`.toLowerCase();
 }
 
@@ -134,7 +134,7 @@ export interface CredentialAccount {
   readonly context: number | undefined;
 }
 
-export function describeAccount(credential: Credential): CredentialAccount {
+export function getCredentialAccount(credential: Credential): CredentialAccount {
   return credential.method === 'trusted_application'
     ? { method: credential.method, login: credential.uuid, context: undefined }
     : { method: credential.method, login: credential.user, context: credential.context };
@@ -172,8 +172,8 @@ export function buildSignatureElement(signature: XmlSignature): WireObject {
   }
 }
 
-/** @param now milliseconds since 1970 */
-export function generateToken(totpSecret: Secret, now: number): { token: Secret; step: number } {
+/** @param nowMs milliseconds since 1970 */
+export function generateToken(totpSecret: Secret, nowMs: number): { token: Secret; step: number } {
   let secret: OtpSecret;
   try {
     secret = OtpSecret.fromBase32(totpSecret.reveal().replace(/[\s-]/g, '').toUpperCase());
@@ -193,18 +193,18 @@ export function generateToken(totpSecret: Secret, now: number): { token: Secret;
     algorithm: 'SHA1',
     digits: 6,
     period: STEP_SECONDS,
-    timestamp: now,
+    timestamp: nowMs,
   });
-  return { token: new Secret(token), step: computeStep(now) };
+  return { token: new Secret(token), step: computeTimeStep(nowMs) };
 }
 
 /** RFC 6238, section 4.2. */
-export function computeStep(now: number): number {
-  return Math.floor(now / 1000 / STEP_SECONDS);
+export function computeTimeStep(nowMs: number): number {
+  return Math.floor(nowMs / 1000 / STEP_SECONDS);
 }
 
 /** Milliseconds since 1970. */
-export function computeStepStart(step: number): number {
+export function computeTimeStepStart(step: number): number {
   return step * STEP_SECONDS * 1000;
 }
 
@@ -217,8 +217,11 @@ const COOKIE_VALUE = /^\s*("?)([\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]{1,4096
  * @returns the id and, if `Max-Age` is set, its lifetime in seconds
  * @throws {InvalidResponseError} unless there is exactly one valid `service_session` cookie
  */
-export function parseSessionCookie(setCookie: readonly string[]): { id: Secret; maxAgeSeconds?: number } {
-  const sessions = setCookie.flatMap((header) => {
+export function parseSessionCookie(setCookieHeaders: readonly string[]): {
+  id: Secret;
+  maxAgeSeconds?: number;
+} {
+  const sessions = setCookieHeaders.flatMap((header) => {
     const [pair = '', ...attributes] = header.split(';');
     const [name = '', ...rest] = pair.split('=');
     const value = name.trim() === SESSION_COOKIE ? COOKIE_VALUE.exec(rest.join('='))?.[2] : undefined;
@@ -228,10 +231,10 @@ export function parseSessionCookie(setCookie: readonly string[]): { id: Secret; 
       .find((seconds) => seconds !== undefined);
     return [{ id: new Secret(value), ...(maxAge === undefined ? {} : { maxAgeSeconds: Number(maxAge) }) }];
   });
-  const [session, second] = sessions;
+  const [session, secondSession] = sessions;
   if (session === undefined)
     throw new InvalidResponseError('the login response sets no usable service_session cookie');
-  if (second !== undefined)
+  if (secondSession !== undefined)
     throw new InvalidResponseError('the login response sets more than one service_session cookie');
   return session;
 }

@@ -45,14 +45,14 @@ export function createSigner(options: AuthenticatorOptions, sessions: Sessions) 
   }
 
   return async <O>(prepared: PreparedRequest<O>, deadline: Deadline): Promise<SignedRequest> => {
-    const taskSigned = signWithTaskSignature(prepared, credential);
-    if (taskSigned !== undefined) return taskSigned;
-    const { activity, unsigned } = prepared;
-    if (unsigned.via === 'json') {
+    const signedRequest = signWithTaskSignature(prepared, credential);
+    if (signedRequest !== undefined) return signedRequest;
+    const { activity, unsignedRequest } = prepared;
+    if (unsignedRequest.via === 'json') {
       const { signature, session } = await createJsonSignature(activity, deadline);
-      return { request: encodeOrThrow(activity, () => unsigned.sign(signature)), signature, session };
+      return { request: encodeOrThrow(activity, () => unsignedRequest.sign(signature)), signature, session };
     }
     const { signature, session } = await createXmlSignature(activity, deadline);
-    return { request: encodeOrThrow(activity, () => unsigned.sign(signature)), signature, session };
+    return { request: encodeOrThrow(activity, () => unsignedRequest.sign(signature)), signature, session };
   };
 }

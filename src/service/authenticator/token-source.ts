@@ -1,18 +1,18 @@
 import { createServiceError, encodeOrThrow } from '../request.ts';
 import type { Secret } from '../secret.ts';
 import { authSessionCreate } from '../tasks/session.ts';
-import { type Credential, computeStep, computeStepStart, generateToken } from './signature.ts';
+import { type Credential, computeTimeStep, computeTimeStepStart, generateToken } from './signature.ts';
 import type { UsedTokenSteps } from './token-steps.ts';
 
 export interface ClaimedToken {
   /** Undefined for an account without a second factor. */
   readonly token?: Secret;
-  /** To be called if the token was never sent. */
+  /** Must be called if the token was never sent. */
   release(): Promise<void>;
 }
 
 interface TokenSourceOptions {
-  readonly steps: UsedTokenSteps;
+  readonly usedSteps: UsedTokenSteps;
   readonly sleep: (milliseconds: number) => Promise<unknown>;
   readonly maxWaitMs: number;
 }
@@ -21,7 +21,7 @@ interface TokenSourceOptions {
 export function createTokenSource(
   credential: Credential,
   now: () => number,
-  { steps, sleep, maxWaitMs }: TokenSourceOptions,
+  { usedSteps, sleep, maxWaitMs }: TokenSourceOptions,
 ): () => Promise<ClaimedToken> {
   const activity = { task: authSessionCreate.name, name: 'opening an XML session' };
   if (credential.method !== 'two_factor') return async () => ({ release: async () => undefined });
@@ -32,11 +32,11 @@ export function createTokenSource(
     const deadline = now() + maxWaitMs;
     for (;;) {
       const generated = encodeOrThrow(activity, () => generateToken(secret, now()));
-      const lastStep = await steps.claimStep(user, generated.step);
+      const lastStep = await usedSteps.claimStep(user, generated.step);
       if (lastStep === undefined) {
-        return { token: generated.token, release: () => steps.releaseStep(user, generated.step) };
+        return { token: generated.token, release: () => usedSteps.releaseStep(user, generated.step) };
       }
-      const nextStepStart = computeStepStart(lastStep + 1);
+      const nextStepStart = computeTimeStepStart(lastStep + 1);
       const retryAfterMs = nextStepStart - now();
       if (nextStepStart > deadline) {
         throw createServiceError('token_used', activity, 'the current one-time token was already used', {
@@ -54,8 +54,8 @@ export function createTokenSource(
       });
     }
     isEnteredTokenUsed = true;
-    // If the shared secret is linked later, it must not produce the same token again.
-    await steps.claimStep(user, computeStep(now()));
+    // If the shared secret is linked later, the same token must not be generated and sent again.
+    await usedSteps.claimStep(user, computeTimeStep(now()));
     return {
       token,
       release: async () => {

@@ -1,6 +1,6 @@
 /**
  * Tracks the time steps of used one-time tokens, because a server accepts each token only once (RFC 6238,
- * section 5.2). All accounts with the same user name share the steps, in any context.
+ * section 5.2). Accounts with the same user name share the steps, even in different contexts.
  */
 export interface UsedTokenSteps {
   /**
@@ -8,7 +8,7 @@ export interface UsedTokenSteps {
    * @returns undefined if the step was unused; otherwise the last used step
    */
   claimStep(user: string, step: number): Promise<number | undefined>;
-  /** To be called if the token wasn't sent. */
+  /** Must be called if the token wasn't sent. */
   releaseStep(user: string, step: number): Promise<void>;
 }
 
@@ -16,8 +16,8 @@ export function createMemoryTokenSteps(): UsedTokenSteps {
   const lastSteps = new Map<string, number>();
   return {
     async claimStep(user, step) {
-      const last = lastSteps.get(user);
-      if (last !== undefined && last >= step) return last;
+      const lastStep = lastSteps.get(user);
+      if (lastStep !== undefined && lastStep >= step) return lastStep;
       lastSteps.set(user, step);
       return undefined;
     },

@@ -1,7 +1,7 @@
 import type { HttpRequest } from '../../http/exchange.ts';
 import { decodeJsonBody, parseJson } from '../../http/text.ts';
 import { type Envelope, parseEnvelope } from '../envelope.ts';
-import { assertDepthAndCheckKeys, assertSize } from '../redact.ts';
+import { assertDepthAndCheckKeys, assertResponseSize } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import type { RequestDescription } from '../task.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
@@ -25,21 +25,21 @@ export interface GeneralQuery {
 export interface ServiceAddress {
   readonly origin: string;
   readonly path: string;
-  /** `?…`, or empty. */
+  /** Starts with `?`, or is empty. */
   readonly query: string;
 }
 
 /** @throws {InvalidInputError} unless `url` is an http or https URL without user and password */
-export function parseAddress(name: string, url: string): ServiceAddress {
+export function parseAddress(label: string, url: string): ServiceAddress {
   let parsed: URL;
   try {
     parsed = new URL(url);
   } catch {
-    throw new InvalidInputError(`${name} is not a URL`);
+    throw new InvalidInputError(`${label} is not a URL`);
   }
-  if (!/^https?:$/.test(parsed.protocol)) throw new InvalidInputError(`${name} is not an http or https URL`);
+  if (!/^https?:$/.test(parsed.protocol)) throw new InvalidInputError(`${label} is not an http or https URL`);
   if (parsed.username !== '' || parsed.password !== '')
-    throw new InvalidInputError(`${name} must not contain a user or password`);
+    throw new InvalidInputError(`${label} must not contain a user or password`);
   return { origin: parsed.origin, path: parsed.pathname, query: parsed.search };
 }
 
@@ -47,10 +47,10 @@ export function parseAddress(name: string, url: string): ServiceAddress {
 export function encodeJson(
   description: Extract<RequestDescription, { interface: 'json' }>,
   address: ServiceAddress,
-  general: GeneralQuery,
+  generalQuery: GeneralQuery,
 ): HttpRequest {
   const path = `${address.path.replace(/\/+$/, '')}${description.path}`;
-  const query = [...(description.query ?? []), ...listGeneralParameters(general)];
+  const query = [...(description.query ?? []), ...listGeneralParameters(generalQuery)];
   const body =
     description.body === undefined ? undefined : JSON.stringify(revealSecrets(description.body, 'the body'));
   return {
@@ -84,7 +84,7 @@ function encodeQuery(parameters: readonly Parameter[]): string {
  * Percent-encodes a path segment, except for characters that RFC 3986 allows in segments.
  * @throws {InvalidInputError} for an empty segment, `.` or `..`
  */
-export function encodeSegment(segment: string): string {
+export function encodePathSegment(segment: string): string {
   if (segment === '' || segment === '.' || segment === '..') {
     throw new InvalidInputError(`"${segment}" can't be part of an address`, {
       code: 'not_in_address',
@@ -124,7 +124,7 @@ function revealSecrets(value: WireValue, name: string): PlainJson {
 
 /** @throws {InvalidResponseError} unless the body is an envelope */
 export function decodeJson(body: Buffer, contentType?: string | undefined): DecodedResponse {
-  assertSize(body);
+  assertResponseSize(body);
   const text = decodeJsonBody(body, contentType);
   if (text === undefined)
     throw new InvalidResponseError('the response is in an encoding that cannot be read');

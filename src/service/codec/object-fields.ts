@@ -4,9 +4,9 @@ import { InvalidInputError } from './codec-errors.ts';
 import type { WireObject } from './wire.ts';
 
 interface WireField {
-  /** Name in JSON, and in inputs. */
+  /** Name in inputs and in JSON. */
   readonly name: string;
-  /** Name in this interface, if it differs. */
+  /** Name that the interface uses instead of `name`. */
   readonly wireName?: string;
   /** Maps each accepted input value to the value that the interface documents. */
   readonly valueMap?: Readonly<Record<string, string>>;
@@ -75,7 +75,7 @@ export const SSL_CONTACT_FIELDS: ObjectFields = {
   ],
 };
 
-/** Pairs of the XML and JSON names of preregistration fields, where they differ. */
+/** Preregistration fields with different names in XML (first) and JSON. */
 export const PREREG_FIELD_NAMES = [
   ['order_reference', 'orderReference'],
   ['prereg_config', 'preregConfig'],
@@ -88,15 +88,21 @@ export interface FieldValues {
 }
 
 /** @throws {InvalidInputError} for a field or value that the interface doesn't document */
-export function toWireFields(target: Interface, objectFields: ObjectFields, input: FieldValues): WireObject {
+export function toWireFields(
+  targetInterface: Interface,
+  objectFields: ObjectFields,
+  input: FieldValues,
+): WireObject {
   const toObject = (fields: readonly WireField[], values: FieldValues, path: string): WireObject =>
     Object.fromEntries(
-      listFieldsToSend(fields, target, values, path).map(({ name, value, subfields, subfieldPath }) => [
-        name,
-        isFieldValues(value) && subfields.length > 0 ? toObject(subfields, value, subfieldPath) : value,
-      ]),
+      listFieldsToSend(fields, targetInterface, values, path).map(
+        ({ name, value, subfields, subfieldPath }) => [
+          name,
+          isFieldValues(value) && subfields.length > 0 ? toObject(subfields, value, subfieldPath) : value,
+        ],
+      ),
     );
-  return toObject(objectFields[target], input, '');
+  return toObject(objectFields[targetInterface], input, '');
 }
 
 interface FieldToSend {
@@ -109,17 +115,17 @@ interface FieldToSend {
 
 function listFieldsToSend(
   fields: readonly WireField[],
-  target: Interface,
+  targetInterface: Interface,
   values: FieldValues,
   path: string,
 ): FieldToSend[] {
-  const interfaceName = target.toUpperCase();
+  const interfaceName = targetInterface.toUpperCase();
   const documentedNames = new Set(fields.map(({ name }) => name));
   for (const [name, value] of Object.entries(values)) {
     if (value !== undefined && !documentedNames.has(name)) {
       throw new InvalidInputError(
         `"${path}${name}" cannot be sent: the ${interfaceName} interface has no such field`,
-        { code: 'field_not_documented', field: `${path}${name}`, interface: target },
+        { code: 'field_not_documented', field: `${path}${name}`, interface: targetInterface },
       );
     }
   }
@@ -136,13 +142,13 @@ function listFieldsToSend(
         throw new InvalidInputError(
           `"${fieldPath}" has a value that the ${interfaceName} interface does not accept; ` +
             `expected one of: ${documented.join(', ')}`,
-          { code: 'value_not_documented', field: fieldPath, interface: target, documented },
+          { code: 'value_not_documented', field: fieldPath, interface: targetInterface, documented },
         );
       }
       return [{ name, value: wireValue, subfields: [], subfieldPath }];
     }
-    const joined = field.separator !== undefined && isList(value) ? value.join(field.separator) : value;
-    return [{ name, value: joined, subfields: field.subfields ?? [], subfieldPath }];
+    const sentValue = field.separator !== undefined && isList(value) ? value.join(field.separator) : value;
+    return [{ name, value: sentValue, subfields: field.subfields ?? [], subfieldPath }];
   });
 }
 

@@ -2,7 +2,7 @@ import { type X2jOptions, XMLParser, XMLValidator } from 'fast-xml-parser';
 import { decodeXmlBody } from '../../http/text.ts';
 import { parseEnvelope } from '../envelope.ts';
 import { isRecord } from '../record.ts';
-import { assertSize, MAX_DEPTH } from '../redact.ts';
+import { assertResponseSize, MAX_DEPTH } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import type { DecodedResponse } from './json.ts';
@@ -10,19 +10,19 @@ import { isWireList, type WireObject, type WireValue } from './wire.ts';
 
 // See “XML interface” in the service's API documentation.
 
-export function writeXml(elements: WireObject): string {
+export function encodeElements(elements: WireObject): string {
   return Object.entries(elements)
-    .map(([name, content]) => (content === undefined ? '' : writeElement(name, content)))
+    .map(([name, content]) => (content === undefined ? '' : encodeElement(name, content)))
     .join('');
 }
 
-function writeElement(name: string, content: WireValue): string {
-  if (isWireList(content)) return content.map((item) => writeElement(name, item)).join('');
+function encodeElement(name: string, content: WireValue): string {
+  if (isWireList(content)) return content.map((item) => encodeElement(name, item)).join('');
   const isText = typeof content !== 'object' || content instanceof Secret;
-  return `<${name}>${isText ? escapeText(name, content) : writeXml(content)}</${name}>`;
+  return `<${name}>${isText ? escapeText(name, content) : encodeElements(content)}</${name}>`;
 }
 
-export function writeRequest(signature: string, code: string, elements: string): string {
+export function encodeXmlRequest(signature: string, code: string, elements: string): string {
   const declaration = '<?xml version="1.0" encoding="UTF-8"?>';
   return `${declaration}<request>${signature}<task><code>${code}</code>${elements}</task></request>`;
 }
@@ -43,7 +43,7 @@ const ESCAPES = new Map([
 function escapeText(name: string, content: string | number | boolean | Secret): string {
   const text = content instanceof Secret ? content.reveal() : String(content);
   if (INVALID_XML_CHARACTER.test(text)) {
-    throw new InvalidInputError(`"${name}" contains a character that XML can’t contain`, {
+    throw new InvalidInputError(`"${name}" contains a character that XML doesn’t allow`, {
       code: 'not_xml_character',
       field: name,
     });
@@ -53,7 +53,7 @@ function escapeText(name: string, content: string | number | boolean | Secret): 
 
 const LIST_ELEMENTS = new Set(['msg', 'object', 'domain_prereg', 'nserver']);
 
-const OPTIONS: X2jOptions = {
+const PARSER_OPTIONS: X2jOptions = {
   ignoreAttributes: true,
   ignoreDeclaration: true,
   ignorePiTags: true,
@@ -82,14 +82,14 @@ const NAMED_ENTITIES = new Map([
   ['apos', "'"],
 ]);
 
-/** Decodes references that the library leaves as they are, such as `&#38;`. Keeps unknown entities. */
+/** Decodes references such as `&#38;`, which the library leaves as they are. Keeps unknown entities. */
 function decodeReferences(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]+));/gi, (reference, hex, decimal, name) => {
     if (typeof name === 'string') return NAMED_ENTITIES.get(name) ?? reference;
-    const code = typeof hex === 'string' ? Number.parseInt(hex, 16) : Number(decimal);
-    if (code > 0x10ffff) return reference;
-    const character = String.fromCodePoint(code);
+    const codePoint = typeof hex === 'string' ? Number.parseInt(hex, 16) : Number(decimal);
+    if (codePoint > 0x10ffff) return reference;
+    const character = String.fromCodePoint(codePoint);
     return INVALID_XML_CHARACTER.test(character) ? reference : character;
   });
 }
@@ -99,7 +99,7 @@ function decodeReferences(text: string): string {
  * isn't an envelope
  */
 export function decodeXml(body: Buffer, contentType?: string | undefined): DecodedResponse {
-  assertSize(body);
+  assertResponseSize(body);
   const text = decodeXmlBody(body, contentType);
   if (text === undefined)
     throw new InvalidResponseError('the response is in an encoding that cannot be read');
@@ -107,14 +107,14 @@ export function decodeXml(body: Buffer, contentType?: string | undefined): Decod
   // The parser accepts truncated and mismatched documents.
   if (XMLValidator.validate(text) !== true)
     throw new InvalidResponseError('the response is not well-formed XML');
-  let parsed: unknown;
+  let document: unknown;
   try {
-    parsed = removeLayoutWhitespace(new XMLParser(OPTIONS).parse(text));
+    document = removeLayoutWhitespace(new XMLParser(PARSER_OPTIONS).parse(text));
   } catch {
     // The parser's own message may quote the response.
     throw new InvalidResponseError('the response is not readable XML');
   }
-  const response = isRecord(parsed) ? parsed['response'] : undefined;
+  const response = isRecord(document) ? document['response'] : undefined;
   const result = isRecord(response) ? response['result'] : undefined;
   if (!isRecord(response) || !isRecord(result))
     throw new InvalidResponseError('the response has no "response" element with a "result"');
@@ -134,7 +134,8 @@ const ENVELOPE_ELEMENTS = new Set(['result', 'stid', 'data', 'status', 'object',
 /** Renames and moves elements into the shape of the JSON envelope. */
 function toJsonShape(response: XmlNode, result: XmlNode): unknown {
   const status = isRecord(result['status']) ? result['status'] : {};
-  const { singleValues, records, summary } = readData([result['data'], pickData(result), pickData(response)]);
+  const dataElements = [result['data'], pickData(result), pickData(response)];
+  const { singleValues, records, summary } = splitData(dataElements);
   return {
     stid: response['stid'] ?? result['stid'],
     status: { code: trim(status['code']), text: trim(status['text']), type: toUpper(status['type']) },
@@ -163,7 +164,7 @@ function pickData(element: XmlNode): XmlNode {
 }
 
 /** Elements with children are records. Elements with text describe the response's object. */
-function readData(sources: readonly unknown[]): {
+function splitData(sources: readonly unknown[]): {
   singleValues?: XmlNode;
   records: readonly unknown[];
   summary?: string;
@@ -244,20 +245,20 @@ function findEnd(text: string, terminator: string, from: number): number {
   return index + terminator.length;
 }
 
-/** The index after a tag's closing `>`. Ignores any `>` in quoted attribute values. */
+/** Returns the index after a tag's closing `>`. Ignores any `>` in quoted attribute values. */
 function findTagEnd(text: string, from: number): number {
   let end = findEnd(text, '>', from);
   let quote = findOpenQuote(text, from, end - 1, '');
   while (quote !== '') {
-    const next = findEnd(text, '>', end);
-    quote = findOpenQuote(text, end - 1, next - 1, quote);
-    end = next;
+    const nextEnd = findEnd(text, '>', end);
+    quote = findOpenQuote(text, end - 1, nextEnd - 1, quote);
+    end = nextEnd;
   }
   return end;
 }
 
-function findOpenQuote(text: string, from: number, to: number, quoteBefore: string): string {
-  let quote = quoteBefore;
+function findOpenQuote(text: string, from: number, to: number, initialQuote: string): string {
+  let quote = initialQuote;
   for (const character of text.slice(from, to)) {
     if (quote === '' && (character === '"' || character === "'")) quote = character;
     else if (character === quote) quote = '';

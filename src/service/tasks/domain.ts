@@ -19,68 +19,68 @@ const domainSchema = z.strictObject({ name });
 export const domainCreate = defineTask({
   name: 'domain.create',
   effect: 'charge',
-  activity: (input) => `registering ${input.name}`,
+  describeActivity: (input) => `registering ${input.name}`,
   input: z.strictObject({ name, ...contactFields, nameServers, confirmOrder: z.boolean() }),
   json: { method: 'POST', path: () => ['domain'], body: (input): WireValue => input },
-  output: returnNothing,
+  parseOutput: returnNothing,
 });
 
 /** `auth` is the losing registrar's authorization code. */
 export const domainTransfer = defineTask({
   name: 'domain.transfer',
   effect: 'charge',
-  activity: (input) => `transferring ${input.name}`,
+  describeActivity: (input) => `transferring ${input.name}`,
   input: z.strictObject({ name, auth: secretFieldSchema, ...contactFields, nameServers }),
   json: {
     method: 'POST',
     path: () => ['domain', '_transfer'],
     // Order cards show the fields in the body's order.
-    body: ({ name, auth, ...delegation }): WireValue => ({ name, auth, ...delegation }),
+    body: ({ name, auth, ...otherFields }): WireValue => ({ name, auth, ...otherFields }),
   },
-  output: returnNothing,
+  parseOutput: returnNothing,
 });
 
 export const domainRenew = defineTask({
   name: 'domain.renew',
   effect: 'charge',
-  activity: (input) => `renewing ${input.name}`,
+  describeActivity: (input) => `renewing ${input.name}`,
   input: z.strictObject({ name, period: z.int().positive() }),
   json: {
     method: 'POST',
     path: (input) => ['domain', input.name, '_renew'],
     body: (input): WireValue => ({ period: input.period }),
   },
-  output: returnNothing,
+  parseOutput: returnNothing,
 });
 
 /** A deleted domain can be restored for 30 days. */
 export const domainDelete = defineTask({
   name: 'domain.delete',
   effect: 'write',
-  activity: (input) => `deleting ${input.name}`,
+  describeActivity: (input) => `deleting ${input.name}`,
   input: domainSchema,
   json: { method: 'DELETE', path: (input) => ['domain', input.name] },
-  output: returnNothing,
+  parseOutput: returnNothing,
 });
 
 /** Possible only during the redemption period. No body is documented, so none is sent. */
 export const domainRestore = defineTask({
   name: 'domain.restore',
   effect: 'charge',
-  activity: (input) => `restoring ${input.name}`,
+  describeActivity: (input) => `restoring ${input.name}`,
   input: domainSchema,
   json: { method: 'POST', path: (input) => ['domain', input.name, '_restore'] },
-  output: returnNothing,
+  parseOutput: returnNothing,
 });
 
 /** Notifies both registrants, and locks transfers for 60 days. */
 export const domainOwnerChange = defineTask({
   name: 'domain.ownerChange',
   effect: 'write',
-  activity: (input) => `starting the owner change of ${input.name}`,
+  describeActivity: (input) => `starting the owner change of ${input.name}`,
   input: domainSchema,
   json: { method: 'POST', path: (input) => ['domain', input.name, '_ownerChange'] },
-  output: returnNothing,
+  parseOutput: returnNothing,
 });
 
 /** The body isn't documented, so the `nameServers` field of domain creation is used. */
@@ -88,14 +88,14 @@ export const domainUpdateNameservers = defineTask({
   name: 'domain.updateNameservers',
   effect: 'write',
   idempotent: true,
-  activity: (input) => `changing the nameservers of ${input.name}`,
+  describeActivity: (input) => `changing the nameservers of ${input.name}`,
   input: z.strictObject({ name, nameServers }),
   json: {
     method: 'PUT',
     path: (input) => ['domain', input.name],
     body: (input): WireValue => ({ nameServers: input.nameServers }),
   },
-  output: returnNothing,
+  parseOutput: returnNothing,
 });
 
 /** Has exactly one of the fields. */
@@ -105,9 +105,9 @@ export interface AuthInfo {
   readonly answer?: Secret;
 }
 
-const AUTH_NAMES = new Set(['authinfo', 'auth', 'authcode']);
-/** Names for the code within an object that has one of the names above, like `pw` in EPP (RFC 5731). */
-const CODE_NAMES = new Set(['code', 'value', 'pw', 'password']);
+const AUTH_FIELD_NAMES = new Set(['authinfo', 'auth', 'authcode']);
+/** In an object whose own name is in `AUTH_FIELD_NAMES`, like `pw` in EPP (RFC 5731). */
+const CODE_FIELD_NAMES = new Set(['code', 'value', 'pw', 'password']);
 
 /**
  * The effect is `write`, because the request isn't documented as read-only. It isn't idempotent, because a
@@ -117,22 +117,23 @@ const CODE_NAMES = new Set(['code', 'value', 'pw', 'password']);
 export const domainAuthInfo = defineTask({
   name: 'domain.authInfo',
   effect: 'write',
-  activity: (input) => `fetching the auth code of ${input.name}`,
+  describeActivity: (input) => `fetching the auth code of ${input.name}`,
   input: domainSchema,
   json: { method: 'POST', path: (input) => ['domain', input.name, '_authinfo1'] },
   readsSecrets: true,
-  output: ({ envelope }): TaskResult<AuthInfo> => {
-    const code = findText([listSearchableValues(envelope), envelope.received], AUTH_NAMES, CODE_NAMES);
+  parseOutput: ({ envelope }): TaskResult<AuthInfo> => {
+    const values = [listSearchableValues(envelope), envelope.received];
+    const code = findText(values, AUTH_FIELD_NAMES, CODE_FIELD_NAMES);
     if (code !== undefined) {
       return { output: { auth: new Secret(code) }, secrets: [code], envelope: maskData(envelope, false) };
     }
-    const { received, ...documented } = envelope;
-    const answer = JSON.stringify(received ?? documented);
+    const { received, ...documentedParts } = envelope;
+    const answer = JSON.stringify(received ?? documentedParts);
     return { output: { answer: new Secret(answer) }, envelope: maskData(envelope, true) };
   },
 });
 
-/** Converts `{type, value}` objects to fields named by their type. */
+/** Converts `{type, value}` objects to `{[type]: value}`. */
 function listSearchableValues({ object, data, messages }: Envelope): unknown[] {
   const references = messages.flatMap((message) => message.objects);
   return [
@@ -153,9 +154,9 @@ function maskData(envelope: Envelope, shouldMaskTexts: boolean): Envelope {
   const { object, data, messages, status } = envelope;
   const isStatusOnly = object === undefined && data.length === 0 && messages.length === 0;
   const mask = (value: string | undefined): string | undefined => (value === undefined ? value : MASK);
-  const { received: _received, ...documented } = envelope;
+  const { received: _received, ...documentedParts } = envelope;
   return {
-    ...documented,
+    ...documentedParts,
     status: shouldMaskTexts && isStatusOnly ? { ...status, text: MASK } : status,
     object: object && {
       ...object,

@@ -25,17 +25,17 @@ export const PREREG_FILTERS = [
   'prereg_config.period_end',
 ] as const;
 
-const OPERATORS: Readonly<Record<Interface, string>> = { json: 'EQUAL', xml: 'like' };
+const FILTER_OPERATORS: Readonly<Record<Interface, string>> = { json: 'EQUAL', xml: 'like' };
 
 /**
  * See “Preregistration search” in the service's API documentation. All filters must match, with the operator
- * that the interface documents. `view` selects a page: `offset` starts at 0, `limit` is the number of
+ * documented for the interface. `view` selects a page: `offset` starts at 0, `limit` is the number of
  * records. The call's `keys` (`tmch_mark`, `extension`, `nsentry`) add data to the records.
  */
 export const preregSearch = defineTask({
   name: 'prereg.search',
   effect: 'read',
-  activity: () => 'searching preregistrations',
+  describeActivity: () => 'searching preregistrations',
   input: z.strictObject({
     view: z
       .strictObject({
@@ -62,7 +62,7 @@ export const preregSearch = defineTask({
       }
       return {
         view: view && { children: view.children, offset: view.offset, limit: view.limit },
-        filters: filters?.map(({ key, value }) => ({ key, operator: OPERATORS.json, value })),
+        filters: filters?.map(({ key, value }) => ({ key, operator: FILTER_OPERATORS.json, value })),
       };
     },
   },
@@ -74,26 +74,26 @@ export const preregSearch = defineTask({
       where:
         filters === undefined || filters.length === 0
           ? undefined
-          : { and: filters.map(({ key, value }) => ({ key, operator: OPERATORS.xml, value })) },
+          : { and: filters.map(({ key, value }) => ({ key, operator: FILTER_OPERATORS.xml, value })) },
       key: keys,
       order: order && { key: order.key, mode: order.mode },
     }),
   },
-  output: ({ envelope }): TaskResult<Preregistrations> => {
+  parseOutput: ({ envelope }): TaskResult<Preregistrations> => {
     const summary = envelope.object?.summary;
     return {
       output: {
         ...(summary === undefined ? {} : { summary }),
-        records: envelope.data.filter(isRecord).map(renameToJson),
+        records: envelope.data.filter(isRecord).map(renameFieldsToJson),
       },
     };
   },
 });
 
-const JSON_NAMES = new Map<string, string>(PREREG_FIELD_NAMES);
+const JSON_FIELD_NAMES = new Map<string, string>(PREREG_FIELD_NAMES);
 
-function renameToJson(record: Preregistration): Preregistration {
+function renameFieldsToJson(record: Preregistration): Preregistration {
   return Object.fromEntries(
-    Object.entries(record).map(([name, value]) => [JSON_NAMES.get(name) ?? name, value]),
+    Object.entries(record).map(([name, value]) => [JSON_FIELD_NAMES.get(name) ?? name, value]),
   );
 }

@@ -11,7 +11,7 @@ export const redirectUpdate = defineTask({
   name: 'redirect.update',
   effect: 'write',
   idempotent: true,
-  activity: (input) => `updating the redirect ${input.source}`,
+  describeActivity: (input) => `updating the redirect ${input.source}`,
   input: z.strictObject({
     source: z.string().min(1),
     target: z.string().min(1),
@@ -26,5 +26,5 @@ export const redirectUpdate = defineTask({
     body: (input) => toWireFields('json', REDIRECT_FIELDS, input),
   },
   xml: { code: '0502', elements: (input) => ({ redirect: toWireFields('xml', REDIRECT_FIELDS, input) }) },
-  output: returnNothing,
+  parseOutput: returnNothing,
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseSessionCookie } from '../authenticator/signature.ts';
 import { InvalidInputError, InvalidResponseError } from '../codec/codec-errors.ts';
-import type { DescribedObject } from '../envelope.ts';
+import type { ResponseObject } from '../envelope.ts';
 import { isRecord } from '../record.ts';
 import { createMask, findText, maskEnvelope } from '../redact.ts';
 import { Secret } from '../secret.ts';
@@ -25,7 +25,7 @@ export const sessionLogin = defineTask({
   effect: 'write',
   successCode: 'S1321001',
   outputProvesSuccess: true,
-  activity: (input) => `logging in ${input.user}, context ${input.context}`,
+  describeActivity: (input) => `logging in ${input.user}, context ${input.context}`,
   input: z.strictObject({
     user: z.string().min(1),
     context: z.int().nonnegative(),
@@ -45,8 +45,8 @@ export const sessionLogin = defineTask({
     body: ({ user, context, password }) => ({ user, context, password }),
     signature: () => ({ kind: 'none' }),
   },
-  output: ({ envelope, setCookie }): TaskResult<OpenedSession> => {
-    const { id, maxAgeSeconds } = parseSessionCookie(setCookie);
+  parseOutput: ({ envelope, setCookieHeaders }): TaskResult<OpenedSession> => {
+    const { id, maxAgeSeconds } = parseSessionCookie(setCookieHeaders);
     const user = maskEnvelope(envelope, createMask([id.reveal()])).data.find(isRecord);
     return {
       output: {
@@ -66,7 +66,7 @@ export const sessionLogout = defineTask({
   idempotent: true,
   successCode: 'S1321003',
   outputProvesSuccess: true,
-  activity: () => 'logging out',
+  describeActivity: () => 'logging out',
   input: z.strictObject({
     sessionId: z.instanceof(Secret),
     place: z.enum(['header', 'cookie']).optional(),
@@ -76,11 +76,11 @@ export const sessionLogout = defineTask({
     path: () => ['logout'],
     signature: ({ sessionId, place = 'header' }) => ({ kind: 'session', id: sessionId, place }),
   },
-  output: returnNothing,
+  parseOutput: returnNothing,
 });
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
-const HASH_NAMES = new Set(['hash', 'authsession', 'sessionid', 'session']);
+const HASH_FIELD_NAMES = new Set(['hash', 'authsession', 'sessionid', 'session']);
 
 /**
  * Opens an XML session. Two-factor accounts need a token. The API doesn't document where the response has the
@@ -91,7 +91,7 @@ export const authSessionCreate = defineTask({
   name: 'authSession.create',
   effect: 'write',
   outputProvesSuccess: true,
-  activity: () => 'opening an XML session',
+  describeActivity: () => 'opening an XML session',
   input: z.strictObject({ token: z.instanceof(Secret).optional() }),
   xml: {
     code: '1321001',
@@ -104,7 +104,7 @@ export const authSessionCreate = defineTask({
       return { kind: 'auth', user, context, password, token };
     },
   },
-  output: ({ envelope }): TaskResult<{ hash: Secret }> => {
+  parseOutput: ({ envelope }): TaskResult<{ hash: Secret }> => {
     const { object, data, messages, received } = envelope;
     const sources = [
       object?.data,
@@ -112,13 +112,13 @@ export const authSessionCreate = defineTask({
       ...[object, ...messages.flatMap(({ objects }) => objects)].map(toField),
       received,
     ];
-    const hash = UUID.exec(findText(sources, HASH_NAMES) ?? object?.value ?? '')?.[0];
+    const hash = UUID.exec(findText(sources, HASH_FIELD_NAMES) ?? object?.value ?? '')?.[0];
     if (hash === undefined) throw new InvalidResponseError('the response contains no session hash');
     return { output: { hash: new Secret(hash) }, secrets: [hash] };
   },
 });
 
-function toField(reference: DescribedObject | undefined): unknown {
+function toField(reference: ResponseObject | undefined): unknown {
   return reference?.type === undefined ? undefined : { [reference.type]: reference.value };
 }
 
@@ -127,8 +127,8 @@ export const authSessionDelete = defineTask({
   effect: 'write',
   idempotent: true,
   outputProvesSuccess: true,
-  activity: () => 'ending an XML session',
+  describeActivity: () => 'ending an XML session',
   input: z.strictObject({ hash: z.instanceof(Secret) }),
   xml: { code: '1321003', elements: () => ({}), signature: ({ hash }) => ({ kind: 'auth_session', hash }) },
-  output: returnNothing,
+  parseOutput: returnNothing,
 });

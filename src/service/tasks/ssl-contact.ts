@@ -13,7 +13,7 @@ export const sslContactUpdate = defineTask({
   name: 'sslContact.update',
   effect: 'write',
   idempotent: true,
-  activity: (input) => `updating the SSL contact ${input.id}`,
+  describeActivity: (input) => `updating the SSL contact ${input.id}`,
   input: z
     .strictObject({
       id: z.union([z.int().positive(), z.string().min(1)]),
@@ -42,5 +42,5 @@ export const sslContactUpdate = defineTask({
     body: ({ id, ...fields }) => toWireFields('json', SSL_CONTACT_FIELDS, fields),
   },
   xml: { code: '400202', elements: (input) => ({ contact: toWireFields('xml', SSL_CONTACT_FIELDS, input) }) },
-  output: returnNothing,
+  parseOutput: returnNothing,
 });

@@ -14,7 +14,7 @@ export interface CreatedUser {
 }
 
 /** The message with a generated password. See “User” in the service's API documentation. */
-const PASSWORD_GENERATED = 'MSG13004';
+const PASSWORD_GENERATED_CODE = 'MSG13004';
 
 /**
  * Creates a user or, with `parent`, a sub-user of a sub-user. Without `password`, the service generates one.
@@ -25,7 +25,7 @@ const PASSWORD_GENERATED = 'MSG13004';
 export const userCreate = defineTask({
   name: 'user.create',
   effect: 'write',
-  activity: (input) => `creating the user ${input.user}`,
+  describeActivity: (input) => `creating the user ${input.user}`,
   input: z.strictObject({
     user,
     context,
@@ -51,7 +51,7 @@ export const userCreate = defineTask({
   json: { method: 'POST', path: () => ['user'], body: (input) => toWireFields('json', USER_FIELDS, input) },
   xml: { code: '1301001', elements: (input) => ({ user: toWireFields('xml', USER_FIELDS, input) }) },
   readsSecrets: true,
-  output: ({ envelope }): TaskResult<CreatedUser> => {
+  parseOutput: ({ envelope }): TaskResult<CreatedUser> => {
     const password = findGeneratedPassword(envelope.messages);
     return {
       output: password === undefined ? {} : { password: new Secret(password) },
@@ -61,12 +61,12 @@ export const userCreate = defineTask({
 });
 
 /**
- * If no message has an object of type `password`, the notice's whole text is treated as the password, which
- * must be neither lost nor exposed.
+ * If no message has an object of type `password`, the notice's whole text is treated as the password, because
+ * the password must be neither lost nor exposed.
  */
 function findGeneratedPassword(messages: readonly Message[]): string | undefined {
   const objects = messages.flatMap((message) => message.objects);
   const passwordObject = objects.find(({ type, value }) => type.toLowerCase() === 'password' && value !== '');
   if (passwordObject !== undefined) return passwordObject.value;
-  return messages.find(({ code }) => code?.trim() === PASSWORD_GENERATED)?.text;
+  return messages.find(({ code }) => code?.trim() === PASSWORD_GENERATED_CODE)?.text;
 }

@@ -25,11 +25,11 @@ import {
   type FieldErrors,
   type FormValues,
   field,
-  readForm,
+  parseForm,
   toFields,
   toOptions,
 } from '../kit/form.ts';
-import { createLimiter, type Limiter } from '../kit/limiter.ts';
+import { createRateLimiter, type RateLimiter } from '../kit/limiter.ts';
 import { openForm } from '../open-form.ts';
 import { createRefreshAction } from '../refresh-form.ts';
 import {
@@ -38,24 +38,24 @@ import {
   detailsButton,
   detailsMessage,
   formatLinkRefusal,
-  LINK,
+  LINK_TEXTS,
   linkedText,
   NO_LONGER_LINKED,
   noSuchAccountText,
   teamLinkedText,
-  tooManyTriesText,
-  UNLINK,
+  tooManyAttemptsText,
+  UNLINK_TEXTS,
   unlinkedText,
   unlinkQuestion,
   whoamiText,
 } from './link.view.ts';
 
-type Method = Account['method'];
+type SignInMethod = Account['method'];
 
-const LINK_TRIES_PER_HOUR = 10;
+const MAX_LINK_ATTEMPTS_PER_HOUR = 10;
 
-export function createLinkLimiter(): Limiter {
-  return createLimiter(LINK_TRIES_PER_HOUR, HOUR_MS);
+export function createLinkLimiter(): RateLimiter {
+  return createRateLimiter(MAX_LINK_ATTEMPTS_PER_HOUR, HOUR_MS);
 }
 
 const methodSchema = z.enum(['password', 'trusted_application', 'two_factor']);
@@ -70,10 +70,15 @@ const METHOD_DISPLAY: FieldDisplay = {
   refreshesForm: true,
 };
 
-const VISIBLE = /^[^\p{Cc}\p{Cs}]*$/u;
+const VISIBLE_TEXT = /^[^\p{Cc}\p{Cs}]*$/u;
 
-function createNameSchema(missing: string, tooLong: string) {
-  return z.string(missing).trim().min(1, missing).max(255, tooLong).regex(VISIBLE, LINK.invisibleCharacter);
+function createNameSchema(missingError: string, tooLongError: string) {
+  return z
+    .string(missingError)
+    .trim()
+    .min(1, missingError)
+    .max(255, tooLongError)
+    .regex(VISIBLE_TEXT, LINK_TEXTS.invisibleCharacter);
 }
 
 const userSchemas = {
@@ -99,11 +104,11 @@ const password = field(
   z
     .string('Enter the password.')
     .max(1_000, 'That’s too long for a password.')
-    .regex(VISIBLE, LINK.invisibleCharacter)
+    .regex(VISIBLE_TEXT, LINK_TEXTS.invisibleCharacter)
     .transform((text) => new Secret(text)),
 );
 
-const toSecret = (text: string) => (text === '' ? undefined : new Secret(text));
+const toOptionalSecret = (text: string) => (text === '' ? undefined : new Secret(text));
 
 const METHOD_SCHEMAS = {
   password: z.object({ method: field(METHOD_DISPLAY, z.literal('password')), ...userSchemas, password }),
@@ -136,7 +141,7 @@ const METHOD_SCHEMAS = {
           .string()
           .trim()
           .regex(/^(\d{6})?$/, 'A token has six digits.')
-          .transform(toSecret)
+          .transform(toOptionalSecret)
           .optional(),
       ),
       totpSecret: field(
@@ -156,7 +161,7 @@ const METHOD_SCHEMAS = {
                 'The shared secret has letters A–Z and digits 2–7, at least 16 of them.',
               ),
           )
-          .transform(toSecret)
+          .transform(toOptionalSecret)
           .optional(),
       ),
     })
@@ -164,7 +169,7 @@ const METHOD_SCHEMAS = {
       path: ['token'],
       error: 'Enter a token or the shared secret.',
     }),
-} satisfies Readonly<Record<Method, z.ZodObject>>;
+} satisfies Readonly<Record<SignInMethod, z.ZodObject>>;
 
 /** For admins only. The team's account must be a trusted application. */
 const ownerSchema = z.object({
@@ -174,13 +179,13 @@ const ownerSchema = z.object({
   }),
 });
 
-function buildFields(method: Method, call: Interaction): readonly Field[] {
+function buildFields(method: SignInMethod, call: Interaction): readonly Field[] {
   const { context, person } = call;
   const canBelongToTeam = method === 'trusted_application' && isAdmin(context, person);
   return [...toFields(METHOD_SCHEMAS[method]), ...(canBelongToTeam ? toFields(ownerSchema) : [])];
 }
 
-function getSelectedMethod(values: FormValues): Method {
+function getSelectedMethod(values: FormValues): SignInMethod {
   return methodSchema.safeParse(values['method']).data ?? 'password';
 }
 
@@ -192,43 +197,44 @@ const linkForm: FormFeature<'link'> = {
     return {
       form: { ...linkForm.form, fields: buildFields(method, call) },
       values: { ...values, method },
-      intro: [section(LINK.intro)],
+      intro: [section(LINK_TEXTS.intro)],
     };
   },
 
   async submit(call): Promise<SubmissionResult> {
     const method = getSelectedMethod(call.values);
-    const parsed = readForm(METHOD_SCHEMAS[method], { ...call.values, method });
+    const parsed = parseForm(METHOD_SCHEMAS[method], { ...call.values, method });
     if ('errors' in parsed) return parsed;
     const { linkAttempts, log } = call.context;
-    const owner = readOwner(call, parsed.value);
-    if ('errors' in owner) return owner;
-    const waitSeconds = linkAttempts.take(call.person.id);
+    const linkTarget = readLinkTarget(call, parsed.value);
+    if ('errors' in linkTarget) return linkTarget;
+    const waitSeconds = linkAttempts.recordUse(call.person.id);
     if (waitSeconds !== undefined) {
-      log.warn({ userId: call.person.id }, 'repeated attempts to link credentials');
-      return { errors: { password: tooManyTriesText(waitSeconds) } };
+      log.warn({ userId: call.person.id }, 'too many attempts to link credentials');
+      return { errors: { password: tooManyAttemptsText(waitSeconds) } };
     }
-    const outcome = await owner.link();
-    if (outcome.kind !== 'refused') linkAttempts.undo(call.person.id);
+    const outcome = await linkTarget.link();
+    if (outcome.kind !== 'refused') linkAttempts.undoUse(call.person.id);
     if (outcome.kind !== 'linked') return { errors: { password: formatLinkRefusal(outcome.refusal) } };
-    return { reply: textMessage(owner.isTeam ? teamLinkedText(outcome) : linkedText(outcome)) };
+    return { reply: textMessage(linkTarget.isTeamAccount ? teamLinkedText(outcome) : linkedText(outcome)) };
   },
 };
 
-function readOwner(
+function readLinkTarget(
   { context, person, values }: SubmissionCall,
   credential: Credential,
 ):
-  | { readonly isTeam: boolean; readonly link: () => Promise<LinkOutcome> }
+  | { readonly isTeamAccount: boolean; readonly link: () => Promise<LinkOutcome> }
   | { readonly errors: FieldErrors } {
   const { accounts } = context;
-  const parsed = readForm(ownerSchema, values);
+  const parsed = parseForm(ownerSchema, values);
   if ('errors' in parsed) return parsed;
   if (parsed.value.team.length === 0)
-    return { isTeam: false, link: () => accounts.link(person.id, credential) };
-  if (!isAdmin(context, person)) return { errors: { team: LINK.teamByAdmins } };
-  if (credential.method !== 'trusted_application') return { errors: { team: LINK.teamIsApplication } };
-  return { isTeam: true, link: () => accounts.team.link(person.id, credential) };
+    return { isTeamAccount: false, link: () => accounts.link(person.id, credential) };
+  if (!isAdmin(context, person)) return { errors: { team: LINK_TEXTS.adminsOnly } };
+  if (credential.method !== 'trusted_application')
+    return { errors: { team: LINK_TEXTS.trustedApplicationOnly } };
+  return { isTeamAccount: true, link: () => accounts.team.link(person.id, credential) };
 }
 
 async function openLinkForm(call: Interaction): Promise<void> {
@@ -242,34 +248,34 @@ function parseSlot(word: string): string {
   return word.toLowerCase() === APPLICATION_SLOT ? APPLICATION_SLOT : word;
 }
 
-/** Entered instead of a context number. */
+/** For `/domain unlink team`. */
 const TEAM_WORD = 'team';
 
 async function unlinkTeam({ context, person, respond }: CommandCall): Promise<void> {
-  if (!isAdmin(context, person)) return respond(UNLINK.teamByAdmins);
-  const removed = await context.accounts.team.unlink(person.id);
+  if (!isAdmin(context, person)) return respond(UNLINK_TEXTS.adminsOnly);
+  const removedAccount = await context.accounts.team.unlink(person.id);
   await respond(
-    removed === undefined
-      ? UNLINK.noTeam
-      : unlinkedText([removed], await listUnsentIds(context, [removed]), true),
+    removedAccount === undefined
+      ? UNLINK_TEXTS.noTeamAccount
+      : unlinkedText([removedAccount], await listUnsentOrderIds(context, [removedAccount]), true),
   );
 }
 
-function listUnsentIds({ orders }: SlackContext, removed: readonly Account[]): Promise<readonly string[]> {
-  return orders.store.listUnfinishedIds(removed.map(({ id }) => id));
+function listUnsentOrderIds({ orders }: SlackContext, removedAccounts: readonly Account[]) {
+  return orders.store.listUnfinishedIds(removedAccounts.map(({ id }) => id));
 }
 
 async function runUnlink(call: CommandCall): Promise<void> {
   const [word] = call.words;
   if (word?.toLowerCase() === TEAM_WORD) return unlinkTeam(call);
   const accounts = await call.context.accounts.list(call.person.id);
-  if (accounts.length === 0) return call.respond(UNLINK.none);
+  if (accounts.length === 0) return call.respond(UNLINK_TEXTS.noAccount);
   const chosenAccounts =
     word === undefined ? accounts : accounts.filter((account) => account.slot === parseSlot(word));
   if (chosenAccounts.length === 0 && word !== undefined) return call.respond(noSuchAccountText(accounts));
   if (word === undefined && accounts.length > 1) return call.respond(unlinkQuestion(accounts));
-  const removed = await call.context.accounts.unlink(call.person.id, chosenAccounts[0]?.slot);
-  await call.respond(unlinkedText(removed, await listUnsentIds(call.context, removed)));
+  const removedAccounts = await call.context.accounts.unlink(call.person.id, chosenAccounts[0]?.slot);
+  await call.respond(unlinkedText(removedAccounts, await listUnsentOrderIds(call.context, removedAccounts)));
 }
 
 async function runUse(call: CommandCall): Promise<void> {
@@ -281,17 +287,17 @@ async function runUse(call: CommandCall): Promise<void> {
 }
 
 async function runWhoami(call: CommandCall): Promise<void> {
-  const [accounts, team] = await Promise.all([
+  const [accounts, teamAccount] = await Promise.all([
     call.context.accounts.list(call.person.id),
-    call.context.accounts.team.current(),
+    call.context.accounts.team.find(),
   ]);
-  const text = whoamiText(accounts, team);
+  const text = whoamiText(accounts, teamAccount);
   const loginAccount = accounts.find(({ isActive, method }) => isActive && method === 'password');
-  const details = loginAccount === undefined ? [] : actions('whoami', [detailsButton(loginAccount)]);
-  await call.respond(message(text, [...lineSections(text.split('\n')), ...details]));
+  const detailsBlocks = loginAccount === undefined ? [] : actions('whoami', [detailsButton(loginAccount)]);
+  await call.respond(message(text, [...lineSections(text.split('\n')), ...detailsBlocks]));
 }
 
-/** Shows a login's access rights, profile and customer data, but only to the account's owner. */
+/** Shows access rights, profile and customer data, but only to the account's owner. */
 async function showDetails(call: ActionCall): Promise<void> {
   const { accounts } = call.context;
   const account = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);

@@ -6,15 +6,15 @@ import { dropMissing } from '../../lib/collections.ts';
 import {
   button,
   code,
-  count,
+  escapeLine,
   escapeText,
+  formatCount,
   formatLocalTime,
   joinAtMost,
   lineSections,
   type Message,
   mention,
   message,
-  quote,
   textMessage,
 } from '../kit/blocks.ts';
 import { formatFieldName, listAnswerFields } from '../orders/answer.view.ts';
@@ -58,25 +58,25 @@ function formatExplanation(explanation: ServiceExplanation | undefined): string 
   return ` It says: ${explanation.text}${explanation.stid === undefined ? '' : ` (server transaction ${explanation.stid})`}`;
 }
 
-export const LINK = {
+export const LINK_TEXTS = {
   intro:
     'Enter your own credentials for the domain service. I check them, encrypt them, and use them only for your orders.',
   invisibleCharacter: 'It contains an invisible character. Enter it again.',
-  teamByAdmins: 'Only admins can link the team’s account. Nothing was saved.',
-  teamIsApplication: 'The team’s account must be a trusted application. Nothing was saved.',
+  adminsOnly: 'Only admins can link the team’s account. Nothing was saved.',
+  trustedApplicationOnly: 'The team’s account must be a trusted application. Nothing was saved.',
 } as const;
 
-export function tooManyTriesText(seconds: number): string {
-  const wait = count(Math.ceil(seconds / 60), 'minute');
+export function tooManyAttemptsText(seconds: number): string {
+  const wait = formatCount(Math.ceil(seconds / 60), 'minute');
   return `Too many attempts within an hour, so I didn’t contact the service. Try again in ${wait}. If you’re not sure about the credentials, ask the owner of the service account.`;
 }
 
 export function teamLinkedText({ account, replaced }: LinkOutcome & { readonly kind: 'linked' }): string {
-  const removed =
+  const replacementNote =
     replaced === undefined
       ? ''
       : ` It replaces ${code(formatAccountName(replaced))}. Pending orders with that account won’t be sent.`;
-  return `:white_check_mark: Saved as the *team’s account*: ${code(formatAccountName(account))}. The service can’t check it in advance, so its first use will show whether it works. Approved orders from people without an account of their own now use it.${removed} To remove it, use \`/domain unlink team\`.`;
+  return `:white_check_mark: Saved as the *team’s account*: ${code(formatAccountName(account))}. The service can’t check it in advance, so its first use will show whether it works. Approved orders from people without an account of their own now use it.${replacementNote} To remove it, use \`/domain unlink team\`.`;
 }
 
 export function linkedText({
@@ -90,35 +90,35 @@ export function linkedText({
     account.method === 'two_factor'
       ? ' A two-factor account works only for users, redirects, SSL contacts and preregistrations. Domain tasks need an account with a password.'
       : '';
-  const removed =
+  const replacementNote =
     replaced === undefined
       ? ''
       : ` It replaces ${code(formatAccountName(replaced))} (${METHOD_LABELS[replaced.method]}). Pending orders with that account won’t be sent.`;
   return isVerified
-    ? `:white_check_mark: Linked: ${name}, ${systemLabel}. It’s your active account now.${removed}${limitsNote} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
-    : `:white_check_mark: Saved: ${name}. The service can’t check it in advance, so its first use will show whether it works. It’s your active account now.${removed}`;
+    ? `:white_check_mark: Linked: ${name}, ${systemLabel}. It’s your active account now.${replacementNote}${limitsNote} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
+    : `:white_check_mark: Saved: ${name}. The service can’t check it in advance, so its first use will show whether it works. It’s your active account now.${replacementNote}`;
 }
 
-export const UNLINK = {
-  teamByAdmins: 'Only admins can unlink the team’s account. Ask a workspace admin or owner.',
-  noTeam: 'No team account is linked, so there’s nothing to delete.',
-  none: 'You have no linked account, so there’s nothing to delete.',
+export const UNLINK_TEXTS = {
+  adminsOnly: 'Only admins can unlink the team’s account. Ask a workspace admin or owner.',
+  noTeamAccount: 'No team account is linked, so there’s nothing to delete.',
+  noAccount: 'You have no linked account, so there’s nothing to delete.',
 } as const;
 
 const MAX_SHOWN_ORDERS = 10;
 
-/** @param unsent ids of orders that would have used these accounts */
+/** @param unsentOrderIds orders that would have used these accounts */
 export function unlinkedText(
-  removed: readonly Account[],
-  unsent: readonly string[],
+  removedAccounts: readonly Account[],
+  unsentOrderIds: readonly string[],
   isTeamAccount = false,
 ): string {
-  const names = removed.map((account) => code(formatAccountName(account))).join(', ');
-  const orders =
-    unsent.length === 0
+  const names = removedAccounts.map((account) => code(formatAccountName(account))).join(', ');
+  const ordersNote =
+    unsentOrderIds.length === 0
       ? 'No pending orders use it.'
-      : `${count(unsent.length, 'order')} won’t be sent: ${joinAtMost(unsent.map(code), MAX_SHOWN_ORDERS)}.`;
-  return `Deleted: ${isTeamAccount ? 'the team’s account, ' : ''}${names}. ${orders}`;
+      : `${formatCount(unsentOrderIds.length, 'order')} won’t be sent: ${joinAtMost(unsentOrderIds.map(code), MAX_SHOWN_ORDERS)}.`;
+  return `Deleted: ${isTeamAccount ? 'the team’s account, ' : ''}${names}. ${ordersNote}`;
 }
 
 export function unlinkQuestion(accounts: readonly Account[]): string {
@@ -129,7 +129,7 @@ export function unlinkQuestion(accounts: readonly Account[]): string {
 }
 
 export function activeAccountQuestion(accounts: readonly Account[]): string {
-  return `Which context? For example, \`/domain use 4\`.\n${accountList(accounts)}`;
+  return `Which context? For example, \`/domain use 4\`.\n${accountListText(accounts)}`;
 }
 
 export function activeAccountText(account: Account): string {
@@ -138,10 +138,10 @@ export function activeAccountText(account: Account): string {
 
 /** Doesn't repeat the input, which may be a password. */
 export function noSuchAccountText(accounts: readonly Account[]): string {
-  return `No such account is linked.\n${accountList(accounts)}`;
+  return `No such account is linked.\n${accountListText(accounts)}`;
 }
 
-function accountList(accounts: readonly Account[]): string {
+function accountListText(accounts: readonly Account[]): string {
   if (accounts.length === 0) return 'You have no linked account. Use `/domain link`.';
   return accounts.map(accountLine).join('\n');
 }
@@ -153,10 +153,10 @@ const METHOD_LABELS: Readonly<Record<Account['method'], string>> = {
 };
 
 function accountLine(account: Account): string {
-  const checked =
+  const lastCheckText =
     account.verifiedAt === undefined ? 'not used yet' : `last checked ${formatLocalTime(account.verifiedAt)}`;
-  const name = account.application === undefined ? '' : ` “${escapeText(account.application)}”`;
-  return `${account.isActive ? ':large_green_circle: *active*' : ':white_circle:'} ${code(formatAccountName(account))}${name}, ${account.context === undefined ? '' : `${formatContext(account.context)}, `}${METHOD_LABELS[account.method]}, ${checked}${formatProfile(account)}`;
+  const applicationNote = account.application === undefined ? '' : ` “${escapeText(account.application)}”`;
+  return `${account.isActive ? ':large_green_circle: *active*' : ':white_circle:'} ${code(formatAccountName(account))}${applicationNote}, ${account.context === undefined ? '' : `${formatContext(account.context)}, `}${METHOD_LABELS[account.method]}, ${lastCheckText}${formatProfile(account)}`;
 }
 
 function formatProfile({ profile, method }: Account): string {
@@ -165,27 +165,31 @@ function formatProfile({ profile, method }: Account): string {
   }
   const { defaultEmail, status, substatus, language, owner } = profile;
   const parts = dropMissing([
-    defaultEmail !== undefined && `email ${quote(defaultEmail)}`,
+    defaultEmail !== undefined && `email ${escapeLine(defaultEmail)}`,
     status !== undefined && `status ${status}${substatus === undefined ? '' : `, substatus ${substatus}`}`,
     owner?.user !== undefined &&
-      `owner ${quote(owner.user)}${owner.context === undefined ? '' : ` in context ${owner.context}`}`,
-    language !== undefined && `language ${quote(language)}`,
+      `owner ${escapeLine(owner.user)}${owner.context === undefined ? '' : ` in context ${owner.context}`}`,
+    language !== undefined && `language ${escapeLine(language)}`,
   ]);
   return parts.length === 0 ? '' : `\n      The service says: ${parts.join(', ')}`;
 }
 
-function teamAccountLine(team: Account | undefined, hasOwn: boolean): string {
-  if (team === undefined) return '';
-  const linkedBy = team.linkedBy === undefined ? '' : `, linked by ${mention(team.linkedBy)}`;
-  const checked =
-    team.verifiedAt === undefined ? 'not used yet' : `last used ${formatLocalTime(team.verifiedAt)}`;
-  const usage = hasOwn ? 'You use your own account.' : 'You use it, because you have no account of your own.';
-  return `\n:busts_in_silhouette: *The team’s account*: ${code(formatAccountName(team))} “${escapeText(team.application ?? '')}”, ${checked}${linkedBy}. Only approved orders use it. ${usage}`;
+function teamAccountLine(teamAccount: Account | undefined, hasOwnAccount: boolean): string {
+  if (teamAccount === undefined) return '';
+  const linkedBy = teamAccount.linkedBy === undefined ? '' : `, linked by ${mention(teamAccount.linkedBy)}`;
+  const lastUseText =
+    teamAccount.verifiedAt === undefined
+      ? 'not used yet'
+      : `last used ${formatLocalTime(teamAccount.verifiedAt)}`;
+  const usage = hasOwnAccount
+    ? 'You use your own account.'
+    : 'You use it, because you have no account of your own.';
+  return `\n:busts_in_silhouette: *The team’s account*: ${code(formatAccountName(teamAccount))} “${escapeText(teamAccount.application ?? '')}”, ${lastUseText}${linkedBy}. Only approved orders use it. ${usage}`;
 }
 
-export function whoamiText(accounts: readonly Account[], team: Account | undefined): string {
+export function whoamiText(accounts: readonly Account[], teamAccount: Account | undefined): string {
   const usageNote = accounts.length > 1 ? '\nChange the active one with `/domain use CONTEXT`.' : '';
-  return `${accountList(accounts)}${usageNote}${teamAccountLine(team, accounts.length > 0)}`;
+  return `${accountListText(accounts)}${usageNote}${teamAccountLine(teamAccount, accounts.length > 0)}`;
 }
 
 export function detailsButton(account: Account): Button {
@@ -197,8 +201,7 @@ export function detailsButton(account: Account): Button {
 export const NO_LONGER_LINKED = 'This account is no longer linked. `/domain whoami` lists linked accounts.';
 const NO_DETAILS = 'The service doesn’t provide more details about this account.';
 
-/** The list of rights can be long. */
-const MAX_FACTS = 60;
+const MAX_SHOWN_FIELDS = 60;
 
 export function detailsMessage(account: Account, outcome: ReadUserOutcome): Message {
   switch (outcome.kind) {
@@ -207,15 +210,15 @@ export function detailsMessage(account: Account, outcome: ReadUserOutcome): Mess
     case 'not_documented':
       return textMessage(NO_DETAILS);
     case 'found': {
-      const facts = listAnswerFields(outcome.record);
-      const left = facts.length - MAX_FACTS;
+      const fields = listAnswerFields(outcome.record);
+      const omittedCount = fields.length - MAX_SHOWN_FIELDS;
       return message(`Service data for ${escapeText(formatAccountName(account))}`, [
         ...lineSections([
           `*Service data for ${code(formatAccountName(account))}*`,
-          ...facts
-            .slice(0, MAX_FACTS)
-            .map(([name, value]) => `• ${formatFieldName(name)}: ${quote(value, 300)}`),
-          left > 0 && `• and ${left} more`,
+          ...fields
+            .slice(0, MAX_SHOWN_FIELDS)
+            .map(([name, value]) => `• ${formatFieldName(name)}: ${escapeLine(value, 300)}`),
+          omittedCount > 0 && `• and ${omittedCount} more`,
         ]),
       ]);
     }

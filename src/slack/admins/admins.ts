@@ -8,8 +8,8 @@ import type { SlackDirectory } from '../outbound/directory.ts';
 import {
   createDirectMessagePlace,
   type NotificationPlanner,
-  ONCE,
   type SendNotification,
+  STATIC_VERSION,
 } from '../outbound/notify.ts';
 import type { SlackApiError } from '../outbound/web.ts';
 import {
@@ -19,7 +19,7 @@ import {
   unreadableGroupAlert,
 } from './unreachable.view.ts';
 
-/** The returned function loads the people in `ADMINS`, or the workspace's admins and owners if it isn't set. */
+/** Returns a function that loads `ADMINS` or, if it isn't set, the workspace's admins and owners. */
 export function createAdminLoader(
   configuredAdmins: readonly string[],
   { loadWorkspaceAdmins }: SlackDirectory,
@@ -45,13 +45,13 @@ async function notifyAdmins(
   message: Message,
   excludedUserId?: string,
 ): Promise<void> {
-  for (const admin of await adminsToNotify()) {
-    if (admin === excludedUserId) continue;
+  for (const adminId of await adminsToNotify()) {
+    if (adminId === excludedUserId) continue;
     await send({
-      purpose: `to:${admin}`,
-      version: ONCE,
+      purpose: `to:${adminId}`,
+      version: STATIC_VERSION,
       occurredAt: new Date(0),
-      places: [createDirectMessagePlace(directory, admin)],
+      places: [createDirectMessagePlace(directory, adminId)],
       message: () => message,
     });
   }
@@ -71,7 +71,7 @@ export function recordUnreadableGroup(
 }
 
 /** Alerts admins once a day about a group that Slack can't look up. */
-export function createGroupPlanner(context: SlackContext): NotificationPlanner {
+export function createUnreadableGroupPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refusalCode: code = '' }, send) => {
     const [groupId = ''] = id.split(' ');
     await notifyAdmins(context, send, unreadableGroupAlert(groupId, code));
@@ -86,7 +86,7 @@ export function toDepartureSubject(account: Account, userId: string): Subject {
 /** Alerts admins once that the person who linked the team's account has left. */
 export function createDeparturePlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
-    const account = await context.accounts.team.current();
+    const account = await context.accounts.team.find();
     const userId = account?.linkedBy;
     if (account === undefined || userId === undefined || toDepartureSubject(account, userId).id !== id)
       return undefined;
@@ -97,7 +97,7 @@ export function createDeparturePlanner(context: SlackContext): NotificationPlann
 }
 
 /** Alerts admins once about a channel that refuses messages. A successful post resets this. */
-export function createChannelPlanner(context: SlackContext): NotificationPlanner {
+export function createUnreachableChannelPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refusalCode: code = '' }, send) => {
     const { approvalChannel, reminderChannel } = await context.savedSettings();
     const purpose = id === approvalChannel ? 'approvals' : id === reminderChannel ? 'reminders' : 'other';
@@ -107,7 +107,7 @@ export function createChannelPlanner(context: SlackContext): NotificationPlanner
 }
 
 /** Alerts admins once about a webhook endpoint that fails. */
-export function createEndpointPlanner(context: SlackContext): NotificationPlanner {
+export function createFailingEndpointPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refusalCode: code }, send) => {
     const endpoint = context.webhooks.endpoints.find((candidate) => candidate.id === id);
     if (endpoint !== undefined && code !== undefined)

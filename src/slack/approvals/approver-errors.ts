@@ -1,10 +1,10 @@
 import type { TeamSettings } from '../../config/environment.ts';
 import { formatSettings, type SettingChange, teamSettingsSchema } from '../../config/settings.ts';
-import { isGroup } from '../../policy/policy.ts';
+import { isGroupId } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
 import { formatApproverError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
-import { NO_APPROVERS, noMemberText, tooFewApproversText } from '../settings/settings.view.ts';
+import { NO_APPROVERS_TEXT, notMemberText, tooFewApproversText } from '../settings/settings.view.ts';
 
 /** Changing these settings can leave too few approvers. */
 export const APPROVER_SETTINGS: ReadonlySet<string> = new Set([
@@ -28,14 +28,12 @@ export async function lookUpPeople(
   const people = new Set<string>();
   for (const id of ids) {
     try {
-      if (isGroup(id)) {
+      if (isGroupId(id)) {
         // Skips the cache, because people may open the settings after a recent change.
         directory.forgetGroup(id);
         for (const member of await directory.loadGroupMembers(id)) people.add(member);
       } else if ((await directory.loadPerson(id, undefined)).isMember) people.add(id);
-      else {
-        return noMemberText((await directory.findName(id)) ?? id);
-      }
+      else return notMemberText((await directory.findName(id)) ?? id);
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
       return formatApproverError(id, error);
@@ -54,7 +52,7 @@ export async function findApproverErrors(
   const silentApprovers = await lookUpPeople(context, settings.silentApprovers);
   if (typeof silentApprovers === 'string') return { silent_approvers: silentApprovers };
   const people = new Set([...approvers, ...silentApprovers]);
-  if (people.size === 0) return { approvers: NO_APPROVERS };
+  if (people.size === 0) return { approvers: NO_APPROVERS_TEXT };
   return people.size < settings.approvalsRequired
     ? { approvals_required: tooFewApproversText(people.size, settings.approvalsRequired) }
     : {};

@@ -5,10 +5,10 @@ import type { CommandCall, Feature } from '../feature.ts';
 import { welcomeBackText } from '../ledger/event-notification.view.ts';
 import { AWAY_ERRORS, awayText, NOT_AWAY } from './away.view.ts';
 
-const MAX_DAYS = 366;
+const MAX_ABSENCE_DAYS = 366;
 
-/** Reads the end of an absence: a date in the person's time zone, or a number of days or weeks. */
-function parseEnd(word: string, now: Date, timeZone: string): Date | undefined {
+/** Parses a date in the person's time zone, or a number of days or weeks. */
+function parseAbsenceEnd(word: string, now: Date, timeZone: string): Date | undefined {
   const [, amount, unit] = /^(\d{1,3})([dw])$/i.exec(word) ?? [];
   if (amount !== undefined) {
     const days = Number(amount) * (unit?.toLowerCase() === 'w' ? 7 : 1);
@@ -22,17 +22,17 @@ function parsePersonId(word: string): string | undefined {
   return /^(?:<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>|([UW][A-Z0-9]{5,}))$/.exec(word)?.slice(1).find(Boolean);
 }
 
-function parseAbsence({ words, person, context }: CommandCall, timeZone: string): StandIn | string {
+function parseStandIn({ words, person, context }: CommandCall, timeZone: string): StandIn | string {
   const [first, second, ...others] = words;
   if (first === undefined || second === undefined || others.length > 0) return AWAY_ERRORS.usage;
   const isPersonFirst = /^[<@]/.test(first);
   const untilWord = isPersonFirst ? second : first;
   const personWord = isPersonFirst ? first : second;
   const now = context.now();
-  const until = parseEnd(untilWord, now, timeZone);
-  if (until === undefined) return AWAY_ERRORS.notATime(untilWord);
+  const until = parseAbsenceEnd(untilWord, now, timeZone);
+  if (until === undefined) return AWAY_ERRORS.notADateOrDuration(untilWord);
   if (until <= now) return AWAY_ERRORS.inPast(untilWord);
-  if (until.getTime() - now.getTime() > MAX_DAYS * DAY_MS) return AWAY_ERRORS.tooLate;
+  if (until.getTime() - now.getTime() > MAX_ABSENCE_DAYS * DAY_MS) return AWAY_ERRORS.tooLate;
   const [, groupId] = /^<!subteam\^(S[A-Z0-9]+)/.exec(personWord) ?? [];
   if (groupId !== undefined) return AWAY_ERRORS.group(groupId);
   const userId = parsePersonId(personWord);
@@ -43,13 +43,13 @@ function parseAbsence({ words, person, context }: CommandCall, timeZone: string)
 
 async function runAway(call: CommandCall): Promise<void> {
   const { context, person } = call;
-  const standIn = parseAbsence(call, (await context.directory.findTimeZone(person.id)) ?? 'UTC');
+  const standIn = parseStandIn(call, (await context.directory.findTimeZone(person.id)) ?? 'UTC');
   if (typeof standIn === 'string') return call.respond(standIn);
   const membership = await context.directory.findMembership(standIn.userId);
   if (membership !== 'member') return call.respond(AWAY_ERRORS[membership](standIn.userId));
   const now = context.now();
   await context.standIns.begin(person.id, standIn, now);
-  const standIns = await context.standIns.current(now);
+  const standIns = await context.standIns.loadActiveStandIns(now);
   call.acknowledge();
   context.notifyDue();
   // Cards show who can approve.
@@ -59,12 +59,12 @@ async function runAway(call: CommandCall): Promise<void> {
 
 async function runBack(call: CommandCall): Promise<void> {
   const { context, person } = call;
-  const ended = await context.standIns.end(person.id, context.now());
-  if (ended === undefined) return call.respond(NOT_AWAY);
+  const endedStandIn = await context.standIns.end(person.id, context.now());
+  if (endedStandIn === undefined) return call.respond(NOT_AWAY);
   call.acknowledge();
   context.notifyDue();
   await context.refreshPendingCards();
-  await call.respond(welcomeBackText(ended.userId));
+  await call.respond(welcomeBackText(endedStandIn.userId));
 }
 
 export const away = {

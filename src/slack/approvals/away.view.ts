@@ -4,7 +4,7 @@ import { code, formatLocalTime, mention, mentionApprover } from '../kit/blocks.t
 export const AWAY_ERRORS = {
   usage:
     'Enter an end date and a stand-in, such as `/domain away 2026-12-24 @carol` or `/domain away 2w @carol`.',
-  notATime: (word: string) =>
+  notADateOrDuration: (word: string) =>
     `${code(word)} isn’t a date or duration. Use a date such as \`2026-12-24\`, or \`5d\` or \`2w\`.`,
   inPast: (word: string) => `${code(word)} is in the past. Use a future date.`,
   tooLate: 'That’s more than a year ahead. Use an earlier date; you can extend it later.',
@@ -21,7 +21,7 @@ export const AWAY_ERRORS = {
 
 export const NOT_AWAY = 'You have no stand-in. Choose one with `/domain away UNTIL @PERSON`.';
 
-/** @param nextStandIn the stand-in of the stand-in, who may be absent too */
+/** @param nextStandIn set if the stand-in is away too */
 export function awayText({ userId, until }: StandIn, nextStandIn: StandIn | undefined): string {
   const absenceNote =
     nextStandIn === undefined

@@ -1,5 +1,5 @@
-import type { PendingDecision } from '../../approvals/approvers.ts';
-import type { Slot } from '../../approvals/progress.ts';
+import type { PendingRequirements } from '../../approvals/approvers.ts';
+import type { FilledSlot } from '../../approvals/progress.ts';
 import type { ApprovalProgress, Order } from '../../orders/order.ts';
 import type { Requirement, Requirements } from '../../policy/evaluate.ts';
 import {
@@ -8,28 +8,25 @@ import {
   findNotifiedIds,
   type RuleReference,
 } from '../../policy/policy.ts';
-import { count } from '../kit/blocks.ts';
+import { formatCount } from '../kit/blocks.ts';
 import {
+  escapeLine,
   formatLocalTime,
   joinWithOr,
   mention,
   mentionAnyApprover,
   mentionApprover,
-  quote,
 } from '../kit/mrkdwn.ts';
 import { findLapsedApprovals, type HistoryEvent } from '../orders/order.view.ts';
 
 /** `rule “transfers of the brand” of policy version 3`; for a built-in rule, the setting. */
-function ruleName(rule: RuleReference): string {
-  switch (rule.kind) {
-    case 'rule':
-      return `rule “${quote(rule.name, 100)}” of policy version ${rule.version}`;
-    default:
-      return settingsRuleName(rule.kind);
-  }
+function formatRuleName(rule: RuleReference): string {
+  return rule.kind === 'rule'
+    ? `rule “${escapeLine(rule.name, 100)}” of policy version ${rule.version}`
+    : formatSettingsRuleName(rule.kind);
 }
 
-export function settingsRuleName(kind: Exclude<RuleReference['kind'], 'rule'>): string {
+export function formatSettingsRuleName(kind: Exclude<RuleReference['kind'], 'rule'>): string {
   switch (kind) {
     case 'approval_tasks':
       return 'the settings';
@@ -44,8 +41,8 @@ export function settingsRuleName(kind: Exclude<RuleReference['kind'], 'rule'>): 
   }
 }
 
-export function ruleNames(rules: readonly RuleReference[]): string {
-  return rules.map(ruleName).join(', ');
+export function formatRuleNames(rules: readonly RuleReference[]): string {
+  return rules.map(formatRuleName).join(', ');
 }
 
 /** Whether a policy rule, not only the settings, determines the approvers. */
@@ -65,43 +62,46 @@ export function findLastProgress(history: readonly HistoryEvent[]): ApprovalProg
 
 /** Reads the log, because rows can be tampered with. Omits admins who only agreed to exceed a budget. */
 export function findValidApprovers(history: readonly HistoryEvent[]): readonly string[] {
-  const slots = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.slots) ?? [];
-  return dropLapsed(
-    slots.map(({ userId }) => userId),
-    history,
-  );
+  const userIds = listFilledSlots(history).map(({ userId }) => userId);
+  return dropLapsedApprovers(userIds, history);
 }
 
-/** Reads the log, as above. Includes admins who only agreed to exceed a budget. */
+/** Like {@link findValidApprovers}, but includes admins who only agreed to exceed a budget. */
 export function findLoggedApprovers(history: readonly HistoryEvent[]): readonly string[] {
-  return dropLapsed(
-    sliceCurrentRound(history).flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
-    history,
-  );
+  const approvals = sliceCurrentRound(history).filter((event) => event.kind === 'approved');
+  const userIds = approvals.map(({ actor }) => actor);
+  return dropLapsedApprovers(userIds, history);
 }
 
-function dropLapsed(userIds: readonly string[], history: readonly HistoryEvent[]): readonly string[] {
-  const lapsed = findLapsedApprovals(history).userIds;
-  return [...new Set(userIds)].filter((userId) => !lapsed.includes(userId));
+function dropLapsedApprovers(
+  userIds: readonly string[],
+  history: readonly HistoryEvent[],
+): readonly string[] {
+  const lapsedIds = findLapsedApprovals(history).userIds;
+  return [...new Set(userIds)].filter((userId) => !lapsedIds.includes(userId));
 }
 
-function slotName({ userId, standsInFor }: Slot): string {
+function formatSlot({ userId, standsInFor }: FilledSlot): string {
   return standsInFor === undefined ? mention(userId) : `${mention(userId)} for ${mention(standsInFor)}`;
 }
 
 /** Includes the person that the user approved for, if the log has one. */
-export function approverName(userId: string, history: readonly HistoryEvent[]): string {
-  return slotName(findSlot(userId, history));
+export function formatApprover(userId: string, history: readonly HistoryEvent[]): string {
+  return formatSlot(findSlot(userId, history));
 }
 
 /** `@Carol (for @Bob)`, for sentences with several people. */
-export function approverNameInSentence(userId: string, history: readonly HistoryEvent[]): string {
+export function formatApproverInSentence(userId: string, history: readonly HistoryEvent[]): string {
   const { standsInFor } = findSlot(userId, history);
   return standsInFor === undefined ? mention(userId) : `${mention(userId)} (for ${mention(standsInFor)})`;
 }
 
-function findSlot(userId: string, history: readonly HistoryEvent[]): Slot {
-  const slots = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.slots) ?? [];
+function listFilledSlots(history: readonly HistoryEvent[]): readonly FilledSlot[] {
+  return findLastProgress(history)?.requirements.flatMap(({ slots }) => slots) ?? [];
+}
+
+function findSlot(userId: string, history: readonly HistoryEvent[]): FilledSlot {
+  const slots = listFilledSlots(history);
   const ownSlot = slots.find((slot) => slot.userId === userId && slot.standsInFor === undefined);
   return ownSlot ?? slots.find((slot) => slot.userId === userId) ?? { userId };
 }
@@ -110,42 +110,42 @@ function findSlot(userId: string, history: readonly HistoryEvent[]): Slot {
 export function selectNotifiedApprovers(
   requirement: Pick<Requirement, 'approvers' | 'silent'>,
 ): readonly string[] {
-  const notified = findNotifiedIds([requirement]);
-  return notified.length > 0 ? notified : requirement.approvers;
+  const notifiedIds = findNotifiedIds([requirement]);
+  return notifiedIds.length > 0 ? notifiedIds : requirement.approvers;
 }
 
 export function requirementLines(requirements: Requirements, history: readonly HistoryEvent[]): string[] {
   const progress = findLastProgress(history);
   return requirements.list.map((requirement) => {
     const { needed, approvers } = requirement;
-    const matching = progress?.requirements.find(
+    const matchingProgress = progress?.requirements.find(
       (candidate) => candidate.needed === needed && candidate.approvers.join() === approvers.join(),
     );
-    const slots = matching?.slots ?? [];
-    const missing = Math.max(0, needed - slots.length);
-    const approversText = slots.length === 0 ? '' : ` (${slots.map(slotName).join(', ')})`;
+    const slots = matchingProgress?.slots ?? [];
+    const missingCount = Math.max(0, needed - slots.length);
+    const approversText = slots.length === 0 ? '' : ` (${slots.map(formatSlot).join(', ')})`;
     const mentions = joinWithOr(selectNotifiedApprovers(requirement).map(mentionApprover));
-    return missing === 0
-      ? `${count(needed, 'approval')} from ${mentions}: done${approversText}`
-      : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} from ${mentions}${approversText}`;
+    return missingCount === 0
+      ? `${formatCount(needed, 'approval')} from ${mentions}: done${approversText}`
+      : `${missingCount === needed ? '' : `${missingCount} more of `}${formatCount(needed, 'approval')} from ${mentions}${approversText}`;
   });
 }
 
-/** Includes the rules that applied at the request. */
+/** Includes the rules that applied when the order was requested. */
 export function collectRules(
-  decision: PendingDecision | undefined,
+  pendingRequirements: PendingRequirements | undefined,
   history: readonly HistoryEvent[],
 ): RuleReference[] {
   const loggedRules = findLoggedRules(history);
-  const requestedRules = loggedRules.some(({ kind }) => kind === 'rule') ? loggedRules : [];
-  const { requirements, decidedBy = [] } = decision ?? {};
+  const rulesAtRequest = loggedRules.some(({ kind }) => kind === 'rule') ? loggedRules : [];
+  const { requirements, decidedBy = [] } = pendingRequirements ?? {};
   const rules = [...(requirements?.list.map(({ rule }) => rule) ?? []), ...(requirements?.refusedBy ?? [])];
   // The requirements include those in the order's row, which could have been tampered with.
   const currentRules = dropUnknownRules(rules, [...loggedRules, ...decidedBy]);
-  const approvedRules = findLastProgress(history)?.requirements.map(({ rule }) => rule) ?? [];
-  const allRules = [...requestedRules, ...approvedRules, ...currentRules];
+  const rulesAtApproval = findLastProgress(history)?.requirements.map(({ rule }) => rule) ?? [];
+  const allRules = [...rulesAtRequest, ...rulesAtApproval, ...currentRules];
   const namedRules = allRules.some(({ kind }) => kind === 'rule') ? allRules : [];
-  return [...new Map(namedRules.map((rule) => [ruleName(rule), rule])).values()];
+  return [...new Map(namedRules.map((rule) => [formatRuleName(rule), rule])).values()];
 }
 
 /** Undefined unless the requirements have grown or the order is now refused. */
@@ -153,10 +153,10 @@ export function changedRequirementsLine({
   requirements,
   isStricter,
   policyVersion,
-}: PendingDecision): string | undefined {
+}: PendingRequirements): string | undefined {
   if (!isStricter) return undefined;
   if (requirements.outcome === 'refuse')
-    return `:warning: The policy changed and no longer allows this: ${ruleNames(requirements.refusedBy)}. It can’t be approved.`;
+    return `:warning: The policy changed and no longer allows this: ${formatRuleNames(requirements.refusedBy)}. It can’t be approved.`;
   if (!hasPolicyRule(requirements.list))
     return ':warning: The settings have become stricter since this was requested.';
   // Without a valid signed policy, there's no version.
@@ -166,11 +166,14 @@ export function changedRequirementsLine({
 }
 
 /** Undefined if several requirements need approvals. */
-export function findNeededApprovals(order: Order, decision: PendingDecision | undefined): number | undefined {
-  const requirements = decision?.requirements.list ?? [];
-  const [only, ...others] = requirements;
+export function getNeededApprovalCount(
+  order: Order,
+  pendingRequirements: PendingRequirements | undefined,
+): number | undefined {
+  const requirements = pendingRequirements?.requirements.list ?? [];
+  const [requirement, ...others] = requirements;
   if (others.length > 0) return undefined;
-  return only?.needed ?? order.approvalsRequired;
+  return requirement?.needed ?? order.approvalsRequired;
 }
 
 /** `1 approval from a member of @finance`. */
@@ -184,15 +187,15 @@ export function missingApprovalLines({
   return requirements
     .filter(({ needed, slots }) => slots.length < needed)
     .map(({ needed, slots, approvers }) => {
-      const missing = needed - slots.length;
-      return `${count(missing, 'approval')} from ${mentionAnyApprover(approvers, missing)}`;
+      const missingCount = needed - slots.length;
+      return `${formatCount(missingCount, 'approval')} from ${mentionAnyApprover(approvers, missingCount)}`;
     });
 }
 
 /** `@Carol can approve for @Bob until 24 Dec`, one line for each stand-in. */
-export function standInLines({ standIns }: PendingDecision): string[] {
+export function standInLines({ standIns }: PendingRequirements): string[] {
   return [...standIns].map(
-    ([away, { userId, until }]) =>
-      `${mention(userId)} can approve for ${mention(away)} until ${formatLocalTime(until)}`,
+    ([absentUserId, { userId, until }]) =>
+      `${mention(userId)} can approve for ${mention(absentUserId)} until ${formatLocalTime(until)}`,
   );
 }

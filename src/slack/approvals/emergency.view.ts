@@ -1,14 +1,14 @@
 import type { Button } from '@slack/types';
-import type { PendingDecision } from '../../approvals/approvers.ts';
+import type { PendingRequirements } from '../../approvals/approvers.ts';
 import { isReviewOpen, type Order } from '../../orders/order.ts';
 import {
   button,
   code,
+  escapeLine,
   escapeText,
   type Message,
   mention,
   mentionApprover,
-  quote,
   textMessage,
 } from '../kit/blocks.ts';
 import {
@@ -22,10 +22,10 @@ import {
 
 type EmergencyEvent = HistoryEventOf<'emergency_approved'>;
 
-/** Everyone else is mentioned in the thread. */
+/** Other approvers are mentioned in the thread. */
 const MAX_RECIPIENTS = 20;
 
-export function emergencyRecipients({ approvers }: EmergencyEvent): readonly string[] {
+export function listEmergencyRecipients({ approvers }: EmergencyEvent): readonly string[] {
   return approvers.slice(0, MAX_RECIPIENTS);
 }
 
@@ -33,11 +33,11 @@ const MAX_REASON_LENGTH = 80;
 
 export function emergencyText(order: Order, history: readonly HistoryEvent[]): string {
   const reason = history.findLast((event) => event.kind === 'emergency_approved')?.reason ?? '';
-  const reasonText = reason === '' ? '' : `: “${quote(reason, MAX_REASON_LENGTH)}”`;
-  return `:rotating_light: ${mention(order.emergencyApprovedBy ?? '')} used break glass (${reviewState(order)})${reasonText}`;
+  const reasonText = reason === '' ? '' : `: “${escapeLine(reason, MAX_REASON_LENGTH)}”`;
+  return `:rotating_light: ${mention(order.emergencyApprovedBy ?? '')} used break glass (${formatReviewState(order)})${reasonText}`;
 }
 
-function reviewState({ signedOffBy }: Order): string {
+function formatReviewState({ signedOffBy }: Order): string {
   return signedOffBy === undefined ? 'not reviewed yet' : `signed off by ${mention(signedOffBy)}`;
 }
 
@@ -46,16 +46,16 @@ export function emergencyField(order: Order, history: readonly HistoryEvent[]): 
   const event = history.findLast((entry) => entry.kind === 'emergency_approved');
   if (order.emergencyApprovedBy === undefined) return undefined;
   const reasonText = event === undefined ? '' : reasonSuffix(event);
-  return `By ${mention(order.emergencyApprovedBy)} with break glass${reasonText}, ${reviewState(order)}`;
+  return `By ${mention(order.emergencyApprovedBy)} with break glass${reasonText}, ${formatReviewState(order)}`;
 }
 
 /**
  * For the thread. Mentions everyone who didn't get a direct message.
- * @param notified people who got a direct message
+ * @param notifiedPeople people who got a direct message
  */
-export function emergencyReply(order: Order, event: EmergencyEvent, notified: NotifiedPeople): Message {
+export function emergencyReply(order: Order, event: EmergencyEvent, notifiedPeople: NotifiedPeople): Message {
   const mentionedIds = [...event.approvers.slice(MAX_RECIPIENTS), ...event.unreadableGroups];
-  const notifiedNote = ` ${notifiedText(notified)}`;
+  const notifiedNote = ` ${notifiedText(notifiedPeople)}`;
   const mentionsText =
     mentionedIds.length === 0
       ? ''
@@ -81,8 +81,11 @@ export function emergencyDirectMessage(order: Order, event: EmergencyEvent): Mes
   );
 }
 
-export function breakGlassButtons(order: Order, decision: PendingDecision | undefined): Button[] {
-  if (order.state !== 'PENDING' || decision?.requirements.breakGlass !== true) return [];
+export function breakGlassButtons(
+  order: Order,
+  pendingRequirements: PendingRequirements | undefined,
+): Button[] {
+  if (order.state !== 'PENDING' || pendingRequirements?.requirements.breakGlass !== true) return [];
   return [
     button('order_break_glass', 'Break glass', order.id, {
       style: 'danger',
@@ -103,5 +106,5 @@ export function signOffButtons(order: Order): Button[] {
 
 export function emergencyReviewText(order: Order): string {
   const adminId = order.emergencyApprovedBy;
-  return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}: approved alone by ${adminId === undefined ? 'an admin' : mention(adminId)} (break glass), requested by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`;
+  return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}: approved alone by ${adminId === undefined ? 'an admin' : mention(adminId)} (break glass), requested by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${escapeLine(order.reason)}”`}`;
 }

@@ -16,7 +16,7 @@ const DIFFERENCE_TEXTS: Readonly<Record<SendingDifference, string>> = {
   no_keys: 'it needs signatures, which SIGNING_ROOTS or PUBLIC_URL doesn’t allow',
 };
 
-/** The differences between the order and its approvals that prevented it from being sent. */
+/** Finds the differences between the order and its approvals that prevented the bot from sending it. */
 export function findSigningDifferences({ items }: Order): readonly SendingDifference[] | undefined {
   for (const { result } of items) {
     const summary = result?.summary;
@@ -25,13 +25,10 @@ export function findSigningDifferences({ items }: Order): readonly SendingDiffer
   return undefined;
 }
 
-function differencesText(differences: readonly SendingDifference[]): string {
-  return differences.map((difference) => DIFFERENCE_TEXTS[difference]).join('; ');
-}
-
 export function notSignedNotice(order: Order, differences: readonly SendingDifference[]): Message {
   const sentText = wasSent(order) ? 'sent nothing more' : 'sent nothing';
+  const differencesText = differences.map((difference) => DIFFERENCE_TEXTS[difference]).join('; ');
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*: a required signature is missing or invalid, so I ${sentText} (${differencesText(differences)}). If no one revoked a passkey, left, or changed the policy, someone with write access to my database may have done this. Find out who has access. To see it, use ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*: a required signature is missing or invalid, so I ${sentText} (${differencesText}). If no one revoked a passkey, left, or changed the policy, someone with write access to my database may have done this. Find out who has access. To see it, use ${code(`/domain order ${order.id}`)}.`,
   );
 }

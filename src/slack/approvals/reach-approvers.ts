@@ -9,11 +9,11 @@ import type { NotifiedPeople } from '../orders/order.view.ts';
 import { buildMetadata, type PlannedOrder } from '../orders/order-posts.ts';
 import {
   createDirectMessagePlace,
-  ONCE,
-  type SentNotification,
-  type WantedNotification,
+  type NotificationSpec,
+  type NotificationStatus,
+  STATIC_VERSION,
 } from '../outbound/notify.ts';
-import { findQuietEnd } from '../outbound/quiet-hours.ts';
+import { findQuietHoursEnd } from '../outbound/quiet-hours.ts';
 import { findLoggedApprovers } from './decision.view.ts';
 import { escalationNotice, reminderNotice } from './waiting.view.ts';
 
@@ -22,8 +22,7 @@ import { escalationNotice, reminderNotice } from './waiting.view.ts';
  * the card in a channel.
  */
 
-/** Maximum number of direct messages per order. */
-const MAX_PEOPLE = 20;
+const MAX_DIRECT_MESSAGES_PER_ORDER = 20;
 
 const CHANNEL_COPY_PREFIX = 'card:in:';
 const PERSON_COPY_PREFIX = 'card:to:';
@@ -32,14 +31,14 @@ interface PendingOrderPost extends PlannedOrder {
   readonly card: PostedMessage;
 }
 
-interface CardCopy extends Omit<WantedNotification, 'purpose' | 'places'> {
+interface CardCopy extends Omit<NotificationSpec, 'purpose' | 'places'> {
   readonly approvalChannel: string | undefined;
   readonly isOverBudget: boolean;
 }
 
-/** Posts no copy where one exists. Existing copies are updated together with the card. */
+/** Skips channels and people that already have a copy. Existing copies are updated together with the card. */
 export async function copyCard(context: SlackContext, post: PendingOrderPost, copy: CardCopy): Promise<void> {
-  const { order, card, posted, send } = post;
+  const { order, card, postedMessages, send } = post;
   const { approvalChannel, isOverBudget, ...notification } = copy;
   if (order.state !== 'PENDING') return;
   if (order.isPrivate || approvalChannel === undefined) {
@@ -47,7 +46,7 @@ export async function copyCard(context: SlackContext, post: PendingOrderPost, co
     return;
   }
   const purpose = `${CHANNEL_COPY_PREFIX}${approvalChannel}`;
-  if (approvalChannel === card.channelId || posted.has(purpose)) return;
+  if (approvalChannel === card.channelId || postedMessages.has(purpose)) return;
   const places = [async () => ({ channelId: approvalChannel })];
   const { state } = await send({ ...notification, purpose, places, alertsAdmins: true });
   if (state === 'refused') await copyToApprovers(context, post, copy);
@@ -59,18 +58,18 @@ export function buildCopyPurpose(channelId: string, userId: string): string {
 
 async function copyToApprovers(
   context: SlackContext,
-  { order, posted, send }: PendingOrderPost,
+  { order, postedMessages, send }: PendingOrderPost,
   { approvalChannel: _, isOverBudget, ...notification }: CardCopy,
 ): Promise<void> {
-  // Admins come first, because an admin's approval is required.
-  const notified = [
+  // Admins come first, because an order over budget needs an admin's approval.
+  const peopleToNotify = [
     ...(isOverBudget ? await context.adminsToNotify() : []),
     ...(await findPeopleToNotify(context.orders, order)),
   ];
-  const approvers = [...new Set(notified)].filter((userId) => userId !== order.requesterId);
-  for (const userId of approvers.slice(0, MAX_PEOPLE)) {
+  const approvers = [...new Set(peopleToNotify)].filter((userId) => userId !== order.requesterId);
+  for (const userId of approvers.slice(0, MAX_DIRECT_MESSAGES_PER_ORDER)) {
     const purpose = `${PERSON_COPY_PREFIX}${userId}`;
-    if (posted.has(purpose)) continue;
+    if (postedMessages.has(purpose)) continue;
     await send({
       ...notification,
       purpose,
@@ -89,7 +88,7 @@ interface MissingApprovers {
 /**
  * Reminds approvers who got a direct message, and escalates after a long wait. Doesn't send anything during the night
  * in their time zone, unless a name expires by tomorrow.
- * @returns the people who were notified, by the version of the event
+ * @returns the people to whom a notice was sent, by event version
  */
 export async function remindPeople(
   context: SlackContext,
@@ -97,18 +96,18 @@ export async function remindPeople(
   missing: MissingApprovers,
 ): Promise<ReadonlyMap<number, NotifiedPeople>> {
   const { order, history, send } = post;
-  const notified = new Map<number, NotifiedPeople>();
-  if (order.state !== 'PENDING') return notified;
+  const notifiedByVersion = new Map<number, NotifiedPeople>();
+  if (order.state !== 'PENDING') return notifiedByVersion;
   for (const entry of history) {
     if (entry.kind !== 'reminded' && entry.kind !== 'escalated' && entry.kind !== 'reopened') continue;
     const notice =
       entry.kind === 'escalated' ? escalationNotice(order, missing.approvers) : reminderNotice(order);
-    const results: NotifiedPerson[] = [];
+    const results: DeliveryResult[] = [];
     for (const { id, thread } of await findRecipients(context, post, missing, entry)) {
       const isDirect = thread === undefined || isDirectMessage(thread.channelId);
       const { state } = await send({
         purpose: `notice:${entry.version}:${entry.kind}:${id}`,
-        version: ONCE,
+        version: STATIC_VERSION,
         occurredAt: entry.at,
         places: [
           async () =>
@@ -122,39 +121,39 @@ export async function remindPeople(
       });
       results.push({ userId: id, state });
     }
-    notified.set(entry.version, toNotifiedPeople(results));
+    notifiedByVersion.set(entry.version, toNotifiedPeople(results));
   }
-  return notified;
+  return notifiedByVersion;
 }
 
-export interface NotifiedPerson {
-  readonly state: SentNotification['state'];
+export interface DeliveryResult {
+  readonly state: NotificationStatus['state'];
   readonly userId: string;
 }
 
-export function toNotifiedPeople(results: readonly NotifiedPerson[]): NotifiedPeople {
-  const listByState = (wanted: NotifiedPerson['state']) =>
-    results.filter(({ state }) => state === wanted).map(({ userId }) => userId);
-  return { reached: listByState('current'), delayed: listByState('pending') };
+export function toNotifiedPeople(results: readonly DeliveryResult[]): NotifiedPeople {
+  const listByState = (wantedState: DeliveryResult['state']) =>
+    results.filter(({ state }) => state === wantedState).map(({ userId }) => userId);
+  return { reachedIds: listByState('current'), delayedIds: listByState('pending') };
 }
 
 interface Recipient {
-  /** A person, or the approvers' channel. */
+  /** ID of a person or of the approvers' channel. */
   readonly id: string;
   readonly thread?: PostedMessage;
 }
 
 async function findRecipients(
   context: SlackContext,
-  { order, history, card, posted }: PendingOrderPost,
+  { order, history, card, postedMessages }: PendingOrderPost,
   { isForAdmins }: MissingApprovers,
-  event: Extract<OrderLogEntry, { readonly kind: 'reminded' | 'escalated' | 'reopened' }>,
+  entry: Extract<OrderLogEntry, { readonly kind: 'reminded' | 'escalated' | 'reopened' }>,
 ): Promise<readonly Recipient[]> {
   const admins = await context.adminsToNotify();
-  if (event.kind !== 'escalated') {
+  if (entry.kind !== 'escalated') {
     // If the card is in a channel, the reminder goes in its thread.
     const listCopies = (prefix: string) =>
-      [...posted]
+      [...postedMessages]
         .filter(([purpose]) => purpose.startsWith(prefix))
         .map(([purpose, thread]) => ({ id: purpose.slice(prefix.length), thread }));
     const approvedIds = new Set(findLoggedApprovers(history));
@@ -163,11 +162,11 @@ async function findRecipients(
     );
     return [...(isDirectMessage(card.channelId) ? listCopies(CHANNEL_COPY_PREFIX) : []), ...people];
   }
-  const { to, toAdmins } = event;
+  const { to, toAdmins } = entry;
   const { people } = await resolvePeople(context.directory, [...to, ...(toAdmins ? admins : [])]);
   return people
     .filter((userId) => userId !== order.requesterId)
-    .slice(0, MAX_PEOPLE)
+    .slice(0, MAX_DIRECT_MESSAGES_PER_ORDER)
     .map((id) => ({ id }));
 }
 
@@ -178,8 +177,8 @@ async function findPersonQuietEnd(
 ): Promise<Date | undefined> {
   const now = context.now();
   const timeZone = await context.directory.findTimeZone(userId);
-  if (findQuietEnd(now, timeZone) === undefined) return undefined;
-  return findQuietEnd(
+  if (findQuietHoursEnd(now, timeZone) === undefined) return undefined;
+  return findQuietHoursEnd(
     now,
     timeZone,
     await context.orders.findFirstExpiry(order.items.map(({ name }) => name)),

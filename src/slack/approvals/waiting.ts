@@ -12,7 +12,7 @@ type DatedName = Pick<
   'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt' | 'deletionPhase'
 >;
 
-/** @returns a function that lists the costs of waiting for a name; without a price list, there are none */
+/** The returned function lists what delaying a renewal costs. The list is empty without a price list. */
 export async function loadWaitingCostCalculator(
   context: SlackContext,
 ): Promise<(watched: DatedName) => readonly DelayStage[]> {
@@ -28,18 +28,18 @@ export async function loadWaitingCostCalculator(
   };
 }
 
-/** @returns a function that lists the costs of waiting; a name without a known date has none */
+/** The returned function returns an empty list for a name without a known date. */
 export async function loadDomainWaitingCostCalculator(
   context: SlackContext,
 ): Promise<(listed: { readonly domain: WatchedDomain }) => readonly DelayStage[]> {
-  const calculateSteps = await loadWaitingCostCalculator(context);
+  const calculateWaitingCost = await loadWaitingCostCalculator(context);
   return ({ domain }) => {
-    const watched = toWatchedReminder(domain, []);
-    return watched === undefined ? [] : calculateSteps(watched);
+    const reminder = toWatchedReminder(domain, []);
+    return reminder === undefined ? [] : calculateWaitingCost(reminder);
   };
 }
 
-/** Empty if the name isn't watched. */
+/** Returns an empty list if the name isn't watched. */
 export async function loadNameWaitingCosts(
   context: SlackContext,
   domain: WatchedDomain | undefined,
@@ -55,15 +55,15 @@ export async function loadRenewalCapability({
   return { hasService, isAtOtherRegistrar: (registrar) => isAtForeignRegistrar(ownRegistrars, registrar) };
 }
 
-export function toRenewalDays({ renewals }: RenewalForecast, timeZone: string): RenewalDays {
-  return new Map([...renewals].map(([name, at]) => [name, formatCalendarDay(at, timeZone)]));
+export function toRenewalDays({ renewalTimes }: RenewalForecast, timeZone: string): RenewalDays {
+  return new Map([...renewalTimes].map(([name, renewsAt]) => [name, formatCalendarDay(renewsAt, timeZone)]));
 }
 
 export async function loadRenewalDays(
   { orders, savedSettings }: SlackContext,
-  listed: readonly { readonly domain: Pick<WatchedDomain, 'name' | 'expiry'> }[],
+  listedNames: readonly { readonly domain: Pick<WatchedDomain, 'name' | 'expiry'> }[],
 ): Promise<RenewalDays> {
-  const names = listed.map(({ domain: { name, expiry } }) => ({ name, expiresAt: expiry?.at }));
+  const names = listedNames.map(({ domain: { name, expiry } }) => ({ name, expiresAt: expiry?.at }));
   const [forecast, { reminderTimezone }] = await Promise.all([
     loadRenewalForecast(orders, names, 'system'),
     savedSettings(),

@@ -3,10 +3,10 @@ import { DECISION_KINDS, type OrderLogEntry } from '../../orders/order-events.ts
 import type { SlackContext } from '../context.ts';
 import { textMessage } from '../kit/blocks.ts';
 import { formatCsvFile } from '../kit/csv-file.ts';
-import { createNameLookup } from '../ledger/actor-names.ts';
-import { AUDIT_COLUMNS, orderLines } from '../ledger/audit.view.ts';
+import { createPersonNameLookup } from '../ledger/actor-names.ts';
+import { AUDIT_COLUMNS, buildOrderLines } from '../ledger/audit.view.ts';
 import type { PlannedThread } from '../orders/order-posts.ts';
-import { ONCE } from '../outbound/notify.ts';
+import { STATIC_VERSION } from '../outbound/notify.ts';
 import { postMessage } from '../outbound/post-message.ts';
 import { formatSlackError } from '../outbound/slack-error.view.ts';
 import { uploadText } from '../outbound/upload.ts';
@@ -16,7 +16,7 @@ import { PLAN_FILE_PURPOSE, SHARED_FILE_TS } from './plan-rows.ts';
 
 /*
  * Extra messages in the thread of a bulk order: the progress, and files with the plan and the result. They have no
- * metadata, because metadata would make them replies about the order's state.
+ * metadata, because messages with metadata count as replies about the order's state.
  */
 
 export async function sendProgress(
@@ -68,7 +68,7 @@ async function shareFile(
 ): Promise<void> {
   await send({
     purpose,
-    version: ONCE,
+    version: STATIC_VERSION,
     occurredAt,
     places: [async () => thread],
     message: () => textMessage(file.comment),
@@ -78,30 +78,30 @@ async function shareFile(
         return { channelId: thread.channelId, ts: SHARED_FILE_TS };
       } catch (error) {
         if (!(error instanceof SlackApiError) || isTransient(error)) throw error;
-        log.warn({ err: error, orderId: order.id, purpose }, 'sharing a file of an order failed');
+        log.warn({ err: error, orderId: order.id, purpose }, 'sharing an order’s file failed');
         return postMessage(web, thread, textMessage(noFileText(formatSlackError(error))));
       }
     },
   });
 }
 
-/** Events that contain evidence about a row instead of its outcome. */
+/** Events that contain evidence about a row, not its outcome. */
 const EVIDENCE_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'hinted',
   'confirmed_by_registry',
   'overdue',
 ]);
 
-/** Contains the latest audit log entry of each row. */
+/** Builds a file with the latest audit log entry of each row. */
 async function buildResultCsv({ orders, directory }: SlackContext, order: Order): Promise<string> {
-  const lookUpName = createNameLookup(directory);
-  const lastLines = new Map<number, readonly string[]>();
+  const lookUpName = createPersonNameLookup(directory);
+  const lastCellsByRow = new Map<number, readonly string[]>();
   const history = await orders.store.loadHistory(order.id, 'system');
   const decisions = history.filter(({ kind }) => DECISION_KINDS.has(kind));
   for (const entry of history) {
     if (EVIDENCE_EVENTS.has(entry.kind)) continue;
-    for (const { n, cells } of await orderLines({ order, entry, decisions }, lookUpName))
-      if (n !== undefined) lastLines.set(n, cells);
+    for (const { itemNumber, cells } of await buildOrderLines({ order, entry, decisions }, lookUpName))
+      if (itemNumber !== undefined) lastCellsByRow.set(itemNumber, cells);
   }
-  return formatCsvFile([AUDIT_COLUMNS, ...order.items.map(({ n }) => lastLines.get(n) ?? [])]);
+  return formatCsvFile([AUDIT_COLUMNS, ...order.items.map(({ n }) => lastCellsByRow.get(n) ?? [])]);
 }

@@ -6,8 +6,8 @@ import { buildBulkInput, planBulk, type RowFacts } from '../../orders/bulk/bulk.
 import type { BulkTask } from '../../orders/bulk/columns.ts';
 import type { BadRow, BulkRow } from '../../orders/bulk/read-csv.ts';
 import type { Ownership } from '../../orders/order.ts';
-import { filterVisibleIds } from '../../orders/visibility.ts';
-import { ruleNames } from '../approvals/decision.view.ts';
+import { filterVisibleOrderIds } from '../../orders/visibility.ts';
+import { formatRuleNames } from '../approvals/decision.view.ts';
 import { type Interaction, toViewer } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { formatCsvFile } from '../kit/csv-file.ts';
@@ -21,7 +21,7 @@ import { alreadyPlannedText, planMessage, skippedCells } from './bulk.view.ts';
  * Checks the rows of a file, or the failed rows of an earlier order, and saves the valid ones as a draft.
  */
 
-interface RequestedRows {
+interface PlanRequest {
   readonly task: BulkTask;
   readonly rows: readonly BulkRow[];
   readonly badRows: readonly BadRow[];
@@ -32,7 +32,7 @@ interface RequestedRows {
 
 type PlanOutcome = { readonly reply: Message } | { readonly errors: FieldErrors };
 
-const UNKNOWN_NAME: RowFacts = { isWatched: false, isLapsing: false };
+const UNKNOWN_NAME_FACTS: RowFacts = { isWatched: false, isLapsing: false };
 
 async function loadRowFacts(
   interaction: Interaction,
@@ -44,34 +44,38 @@ async function loadRowFacts(
   const account = await interaction.loadOrderAccount();
   const usesTeamAccount = account !== undefined && isTeamAccount(account);
   const order = { task, names, requesterId: person.id, input: buildBulkInput(rows), usesTeamAccount };
-  const [openIds, watchedNames, useByName, cost, refusingRules] = await Promise.all([
+  const [openOrderIds, watchedNames, useByName, cost, refusingRules] = await Promise.all([
     context.orders.store.findOpenOrders(task, names),
     context.expiry.findMany(names),
-    toImpactTask(task) === undefined ? undefined : context.names.impacts.assessUse(names),
+    toImpactTask(task) === undefined ? undefined : context.names.impacts.assessUsage(names),
     context.orders.priceOrder(order),
     findRefusedNames(context.orders, order),
   ]);
-  const visibleIds = await filterVisibleIds(context.orders, toViewer(interaction), openIds.values());
+  const visibleOrderIds = await filterVisibleOrderIds(
+    context.orders,
+    toViewer(interaction),
+    openOrderIds.values(),
+  );
   const watchedByName = new Map(watchedNames.map((domain) => [domain.name, domain]));
-  const quotes = new Map(cost?.names.map(({ name, quote }) => [name, quote?.amount]));
+  const priceByName = new Map(cost?.names.map(({ name, quote }) => [name, quote?.amount]));
   return new Map(
     names.map((name) => {
       const domain = watchedByName.get(name);
       const rules = refusingRules.get(name);
-      const openId = openIds.get(name);
-      const isVisible = openId !== undefined && visibleIds.has(openId);
+      const openOrderId = openOrderIds.get(name);
+      const isVisible = openOrderId !== undefined && visibleOrderIds.has(openOrderId);
       return [
         name,
         {
-          openOrderId: isVisible ? openId : undefined,
-          hasHiddenOrder: openId !== undefined && !isVisible,
-          refusedBy: rules && ruleNames(rules),
+          openOrderId: isVisible ? openOrderId : undefined,
+          hasHiddenOrder: openOrderId !== undefined && !isVisible,
+          refusingRuleNames: rules && formatRuleNames(rules),
           isWatched: domain !== undefined,
           expiresAt: domain?.expiry?.at,
           deletedAt: domain?.deletedAt,
           isLapsing: domain?.lapse?.confirmed !== undefined,
-          price: quotes.get(name),
-          isInUse: useByName && (useByName.get(name) ?? 'unknown'),
+          price: priceByName.get(name),
+          usage: useByName && (useByName.get(name) ?? 'unknown'),
         },
       ];
     }),
@@ -82,12 +86,12 @@ async function loadRowFacts(
 export async function savePlan(
   interaction: Interaction,
   origin: FormOrigin,
-  request: RequestedRows,
+  request: PlanRequest,
 ): Promise<PlanOutcome> {
   const { context } = interaction;
   const { task } = request;
   const facts = await loadRowFacts(interaction, task, request.rows);
-  const plan = planBulk(task, request, (name) => facts.get(name) ?? UNKNOWN_NAME, context.now());
+  const plan = planBulk(task, request, (name) => facts.get(name) ?? UNKNOWN_NAME_FACTS, context.now());
   const { rows, skipped, findings } = plan;
   if (skipped.length > 0) {
     await sendFile(interaction, {
@@ -101,7 +105,7 @@ export async function savePlan(
   const outcome = await requestOrderFromForm(interaction, origin, {
     task,
     input: {},
-    bulk: { rows, findings, skipped: skipped.length },
+    bulk: { rows, findings, skippedCount: skipped.length },
     reason: request.reason,
     sendAt: request.sendAt,
     ...(request.ownership && { ownership: request.ownership }),

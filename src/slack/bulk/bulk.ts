@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { resumeOrder } from '../../approvals/approve.ts';
 import { BULK_TASKS, type BulkTask } from '../../orders/bulk/columns.ts';
-import { MAX_ROWS, readBulkFile } from '../../orders/bulk/read-csv.ts';
+import { MAX_ROWS, parseBulkFile } from '../../orders/bulk/read-csv.ts';
 import { discardDraft } from '../../orders/confirm-draft.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import { createCsvFields, readCsvInput } from '../attached-text.ts';
 import type {
   ActionCall,
@@ -13,7 +13,7 @@ import type {
   Interaction,
   SubmissionResult,
 } from '../feature.ts';
-import { choiceField, type FormValues, readForm, reasonField, sendAtField, toFields } from '../kit/form.ts';
+import { choiceField, type FormValues, parseForm, reasonField, sendAtField, toFields } from '../kit/form.ts';
 import { findNearest } from '../kit/parse.ts';
 import { ownerField } from '../names/owner-fields.ts';
 import { openForm } from '../open-form.ts';
@@ -31,7 +31,7 @@ import { savePlan } from './bulk-plan.ts';
 const bulkSchema = z.object({
   task: choiceField(
     'Task',
-    Object.fromEntries(BULK_TASKS.map((task) => [task, findTask(task).words.title])),
+    Object.fromEntries(BULK_TASKS.map((task) => [task, getOrderTask(task).words.title])),
     z.enum(BULK_TASKS, 'Choose a task.'),
   ),
   ...createCsvFields(`A header and one row per name, at most ${MAX_ROWS} rows.`, {
@@ -62,7 +62,7 @@ const bulkForm: FormFeature<'bulk'> = {
   }),
 
   async submit(call): Promise<SubmissionResult> {
-    const parsed = readForm(bulkSchema, call.values);
+    const parsed = parseForm(bulkSchema, call.values);
     if ('errors' in parsed) return parsed;
     const { task, reason, send_at: sendAt } = parsed.value;
     const csv = await readCsvInput(call);
@@ -70,7 +70,7 @@ const bulkForm: FormFeature<'bulk'> = {
     const { text, field } = csv;
     const refusal = await checkAccount(call, task);
     if (refusal !== undefined) return { reply: refusal };
-    const file = await readBulkFile(task, text);
+    const file = await parseBulkFile(task, text);
     if (!file.ok) return { errors: { [field]: fileIssuesText(file.issues, task, findNearest) } };
     const ownership = await readOwnership(needsOwner(task), call, addDefaultOwner(call, call.values));
     if ('errors' in ownership) return ownership;
@@ -79,9 +79,9 @@ const bulkForm: FormFeature<'bulk'> = {
 };
 
 async function runBulk(call: CommandCall): Promise<void> {
-  const [word, ...more] = call.words.map((text) => text.toLowerCase());
+  const [word, ...extraWords] = call.words.map((text) => text.toLowerCase());
   const task = BULK_TASKS.find((name) => name === word);
-  if (more.length > 0 || (word !== undefined && task === undefined)) {
+  if (extraWords.length > 0 || (word !== undefined && task === undefined)) {
     return call.respond(bulkTasksText(findNearest(word ?? '', BULK_TASKS)));
   }
   const values = {

@@ -9,7 +9,7 @@ import { isPaused } from '../../orders/bulk/waves.ts';
 import { inputIssueSchema } from '../../orders/input-issue.ts';
 import { findWaitingItems, type ItemState, type Order } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement-shape.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import { requirementLines } from '../approvals/decision.view.ts';
 import {
@@ -17,8 +17,8 @@ import {
   button,
   code,
   context,
-  count,
   escapeText,
+  formatCount,
   formatLocalTime,
   formatUtcTime,
   lineSections,
@@ -28,17 +28,17 @@ import {
   section,
   truncate,
 } from '../kit/blocks.ts';
-import { formatCsvIssue, formatUnreadableFile, MORE_CELLS } from '../kit/csv-issue.view.ts';
+import { formatCsvIssue, formatUnreadableFile, TOO_MANY_CELLS_TEXT } from '../kit/csv-issue.view.ts';
 import { BUTTON_ROW_LINES, fitLines, MAX_LINES } from '../kit/phone.ts';
 import { amountsText } from '../money/price.view.ts';
 import { dependentNames } from '../orders/impact.view.ts';
 import { issueText, NO_AUTH_CODE } from '../orders/input-issue.view.ts';
 import { shortHash } from '../orders/order.view.ts';
-import { listStatementFields, timeText } from '../orders/statement.view.ts';
+import { listStatementFields, sendTimeText } from '../orders/statement.view.ts';
 
 type FindNearest = (word: string, candidates: readonly string[]) => string | undefined;
 
-function fileIssueText(issue: FileIssue, task: BulkTask, nearest: FindNearest): string {
+function fileIssueText(issue: FileIssue, task: BulkTask, findNearest: FindNearest): string {
   const columns = BULK_COLUMNS[task].join(', ');
   switch (issue.code) {
     case 'not_text':
@@ -49,7 +49,7 @@ function fileIssueText(issue: FileIssue, task: BulkTask, nearest: FindNearest): 
     case 'no_header':
       return `Line ${issue.line} looks like a row. Add a header above it: ${columns}.`;
     case 'unknown_column': {
-      const suggestion = nearest(issue.column.toLowerCase(), BULK_COLUMNS[task]);
+      const suggestion = findNearest(issue.column.toLowerCase(), BULK_COLUMNS[task]);
       const hint = suggestion === undefined ? `The columns are ${columns}.` : `Did you mean “${suggestion}”?`;
       return `Line ${issue.line}: unknown column “${issue.column}”. ${hint}`;
     }
@@ -62,11 +62,11 @@ function fileIssueText(issue: FileIssue, task: BulkTask, nearest: FindNearest): 
   }
 }
 
-/** Says why a row is skipped. Plain text. */
+/** Explains in plain text why a row is skipped. */
 function rowIssueText(issue: PlanIssue | RowIssue): string {
   switch (issue.code) {
     case 'too_many_cells':
-      return `${MORE_CELLS} Separate several nameservers with spaces.`;
+      return `${TOO_MANY_CELLS_TEXT} Separate several nameservers with spaces.`;
     case 'no_auth_code':
       return NO_AUTH_CODE;
     case 'auth_code_too_long':
@@ -87,9 +87,9 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
       return `It was deleted on ${formatUtcTime(issue.deletedAt).slice(0, 10)}. Restore it first if you still need it.`;
     default: {
       const parsed = inputIssueSchema.safeParse(issue);
-      const field =
-        parsed.success && !['name', 'names'].includes(parsed.data.field) ? `${parsed.data.field}: ` : '';
-      return parsed.success ? `${field}${issueText(parsed.data)}` : issue.code;
+      if (!parsed.success) return issue.code;
+      const { field } = parsed.data;
+      return `${['name', 'names'].includes(field) ? '' : `${field}: `}${issueText(parsed.data)}`;
     }
   }
 }
@@ -107,12 +107,12 @@ const FINDING_TEXTS: Readonly<Record<PlanFinding['code'], string>> = {
 
 function findingText(finding: PlanFinding, maxNames: number): string {
   const names = maxNames === 0 ? '' : `: ${dependentNames(finding, maxNames)}`;
-  return `*${count(finding.count, 'name')}* ${FINDING_TEXTS[finding.code]}${names}`;
+  return `*${formatCount(finding.count, 'name')}* ${FINDING_TEXTS[finding.code]}${names}`;
 }
 
 const MAX_FINDINGS_WITH_NAMES = 3;
 
-/** Lines for a card. *Details* lists all names. */
+/** The lines of a card. *Details* lists all names. */
 export function findingLines({ findings }: { readonly findings: readonly PlanFinding[] }): string[] {
   const maxNames = findings.length > MAX_FINDINGS_WITH_NAMES ? 0 : 2;
   return findings.map((finding) => `:warning: ${findingText(finding, maxNames)}`);
@@ -129,40 +129,43 @@ export function findingBlocks({ findings }: { readonly findings: readonly PlanFi
       ]);
 }
 
-/** @param sums the known costs */
-export function planMessage(plan: BulkPlan, order: Order | undefined, sums: readonly Amount[]): Message {
-  const { words } = findTask(plan.task);
+export function planMessage(
+  plan: BulkPlan,
+  order: Order | undefined,
+  knownCosts: readonly Amount[],
+): Message {
+  const { words } = getOrderTask(plan.task);
   const validCount = plan.rows.length;
-  const rowsText = count(validCount + plan.skipped.length, 'row');
+  const rowsText = formatCount(validCount + plan.skipped.length, 'row');
   if (order === undefined) {
     const lead = `${words.verb}: ${plan.skipped.length === 1 ? 'the only row can’t' : `none of the ${rowsText} can`} be used.`;
     return message(lead, [
       section(
         `*${escapeText(lead)}* Fix the file and try \`/domain bulk ${plan.task}\` again.`,
-        ...skippedLines(plan.skipped, MAX_SHOWN_ROWS),
+        ...skippedLines(plan.skipped, MAX_SKIPPED_ROWS),
       ),
     ]);
   }
-  const price = sums.length === 0 ? '' : `, about ${amountsText(sums)}`;
-  const lead = `${words.verb} ${count(validCount, 'name')}: ${validCount} of ${rowsText} ${validCount === 1 ? 'is' : 'are'} valid${price}`;
+  const price = knownCosts.length === 0 ? '' : `, about ${amountsText(knownCosts)}`;
+  const lead = `${words.verb} ${formatCount(validCount, 'name')}: ${validCount} of ${rowsText} ${validCount === 1 ? 'is' : 'are'} valid${price}`;
   const planLines = dropMissing([
     `*${escapeText(lead)}*`,
     approversText(order),
-    order.sendAfter && timeText(order.sendAfter),
+    order.sendAfter && sendTimeText(order.sendAfter),
     ...findingLines(plan),
-    ...skippedLines(plan.skipped, MAX_ROWS_WITH_PLAN),
+    ...skippedLines(plan.skipped, MAX_SKIPPED_ROWS_WITH_PLAN),
   ]);
   return message(`${lead}.`, [
     ...lineSections(fitLines(planLines, MAX_PLAN_LINES)),
     ...actions(`plan_${order.id}`, [
-      button('order_confirm', `Request ${count(validCount, 'name')}`, order.id, { style: 'primary' }),
+      button('order_confirm', `Request ${formatCount(validCount, 'name')}`, order.id, { style: 'primary' }),
       button('bulk_drop', 'Discard', order.id),
     ]),
     context(`Plan ${code(shortHash(order))} · expires in 15 minutes`),
   ]);
 }
 
-/** For the lines above the buttons. One more line is below them. */
+/** The maximum number of lines above the buttons. One line follows the buttons. */
 const MAX_PLAN_LINES = MAX_LINES.plan - BUTTON_ROW_LINES - 1;
 
 function approversText({ requirements }: Order): string {
@@ -173,16 +176,16 @@ function approversText({ requirements }: Order): string {
         .join('\n');
 }
 
-/** The file has all skipped rows. */
-const MAX_SHOWN_ROWS = 5;
-const MAX_ROWS_WITH_PLAN = 3;
+/** An uploaded file lists all skipped rows. */
+const MAX_SKIPPED_ROWS = 5;
+const MAX_SKIPPED_ROWS_WITH_PLAN = 3;
 /** About two lines on a phone. */
 const MAX_ROW_LENGTH = 78;
 
 function skippedLines(rows: readonly SkippedRow[], maxRows: number): string[] {
   if (rows.length === 0) return [];
   return [
-    `:x: *I skipped ${count(rows.length, 'row')}* (see the file):`,
+    `:x: *I skipped ${formatCount(rows.length, 'row')}* (see the file):`,
     ...rows.slice(0, maxRows).map(skippedLine),
   ];
 }
@@ -190,9 +193,9 @@ function skippedLines(rows: readonly SkippedRow[], maxRows: number): string[] {
 function skippedLine({ line, name, issues }: SkippedRow): string {
   const issuesText = issues.map(rowIssueText).join(' ');
   const [firstSentence = issuesText] = issuesText.split(/(?<=\.) /, 1);
-  const place = `Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: `;
-  const shownText = place.length + issuesText.length > MAX_ROW_LENGTH ? firstSentence : issuesText;
-  return `• ${escapeText(truncate(place + shownText, MAX_ROW_LENGTH))}`;
+  const linePrefix = `Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: `;
+  const shownText = linePrefix.length + issuesText.length > MAX_ROW_LENGTH ? firstSentence : issuesText;
+  return `• ${escapeText(truncate(linePrefix + shownText, MAX_ROW_LENGTH))}`;
 }
 
 export function skippedCells(rows: readonly SkippedRow[]): string[][] {
@@ -204,7 +207,7 @@ export function skippedCells(rows: readonly SkippedRow[]): string[][] {
   return [['line', 'name', 'problem'], ...cells];
 }
 
-/** The column names of uploaded files, by the path of the field in the statement. */
+/** CSV column names by the path of the statement field. */
 const PLAN_COLUMNS: ReadonlyMap<string, string> = new Map([
   ['period', 'period'],
   ['ownerc.id', 'ownerc'],
@@ -229,8 +232,14 @@ export function planCells({ items }: Statement): string[][] {
   ];
 }
 
-export function fileIssuesText(issues: readonly FileIssue[], task: BulkTask, nearest: FindNearest): string {
-  return ['Nothing was requested.', ...issues.map((issue) => fileIssueText(issue, task, nearest))].join('\n');
+export function fileIssuesText(
+  issues: readonly FileIssue[],
+  task: BulkTask,
+  findNearest: FindNearest,
+): string {
+  return ['Nothing was requested.', ...issues.map((issue) => fileIssueText(issue, task, findNearest))].join(
+    '\n',
+  );
 }
 
 function countStates({ items }: Order): Readonly<Record<ItemState, number>> {
@@ -239,10 +248,10 @@ function countStates({ items }: Order): Readonly<Record<ItemState, number>> {
   return counts;
 }
 
-/** The service only accepts some tasks at first, and completes them later. */
+/** The service accepts some tasks first and completes them later. */
 function itemStateTexts(order: Order): Readonly<Record<ItemState, string>> {
   return {
-    SUCCEEDED: findTask(order.task).nextStep === undefined ? 'done' : 'accepted',
+    SUCCEEDED: getOrderTask(order.task).nextStep === undefined ? 'done' : 'accepted',
     FAILED: 'failed',
     UNKNOWN: 'unknown',
     SENT: 'in progress',
@@ -252,12 +261,11 @@ function itemStateTexts(order: Order): Readonly<Record<ItemState, string>> {
 
 const STATE_ORDER = ['SUCCEEDED', 'FAILED', 'UNKNOWN', 'SENT', 'WAITING'] as const;
 
-/** Whether the rows have different states, so counts say more than the order's state. */
-export function isMixed({ items }: Order): boolean {
+export function hasMixedStates({ items }: Order): boolean {
   return new Set(items.map(({ state }) => state)).size > 1;
 }
 
-/** For example, `1,850 done · 3 failed · 2 unknown · 145 waiting`, without zeros. */
+/** For example, `1850 done · 3 failed · 145 waiting`. States without rows are omitted. */
 export function tallyText(order: Order): string {
   const counts = countStates(order);
   const texts = itemStateTexts(order);
@@ -270,7 +278,7 @@ function pauseReasonText(reason: PauseReason): string {
   const names = reason.names.map((name) => `*${escapeText(formatDomainName(name))}*`).join(', ');
   return reason.code === 'refusals'
     ? `the service refused three names in a row: ${names}`
-    : `the outcome of ${count(reason.names.length, 'name')} of ${reason.rows} is unknown: ${names}`;
+    : `the outcome of ${formatCount(reason.names.length, 'name')} of ${reason.rows} is unknown: ${names}`;
 }
 
 export function pauseButtons(order: Order) {
@@ -278,17 +286,21 @@ export function pauseButtons(order: Order) {
     ? [
         button('order_resume', 'Resume', order.id, {
           style: 'primary',
-          label: `Resume with ${count(findWaitingItems(order).length, 'name')}`,
+          label: `Resume with ${formatCount(findWaitingItems(order).length, 'name')}`,
         }),
       ]
     : [];
 }
 
-/** @param approvers the approvers as mrkdwn */
-export function pausedReply(order: Order, reason: PauseReason, title: string, approvers: string): Message {
+export function pausedReply(
+  order: Order,
+  reason: PauseReason,
+  title: string,
+  approversMrkdwn: string,
+): Message {
   const lead = `*${escapeText(title)}* is paused, because ${pauseReasonText(reason)}.`;
   return message(lead, [
-    section(`:pause_button: ${mention(order.requesterId)}, ${approvers}: ${lead}`),
+    section(`:pause_button: ${mention(order.requesterId)}, ${approversMrkdwn}: ${lead}`),
     section(
       `${tallyText(order)}. Check at the domain service what happened. Then click *Resume* or *Stop*.${order.expiresAt === undefined ? '' : ` The order expires ${formatLocalTime(order.expiresAt)}.`}`,
     ),
@@ -312,9 +324,9 @@ export function progressMessage(order: Order, startedAt: Date | undefined, now: 
   const filledLength = Math.floor((endedCount / total) * BAR_LENGTH);
   const bar = `${'▓'.repeat(filledLength)}${'░'.repeat(BAR_LENGTH - filledLength)}`;
   const barText = `${bar} ${Math.floor((endedCount / total) * 100)}%`;
-  const leftText = timeLeftText(order, endedCount, startedAt, now);
+  const timeLeft = timeLeftText(order, endedCount, startedAt, now);
   return message(`${barText}: ${tallyText(order)}`, [
-    section(`${code(barText)}\n${tallyText(order)}${leftText === '' ? '' : `\n${leftText}`}`),
+    section(`${code(barText)}\n${tallyText(order)}${timeLeft === '' ? '' : `\n${timeLeft}`}`),
   ]);
 }
 
@@ -328,8 +340,8 @@ function timeLeftText(order: Order, endedCount: number, startedAt: Date | undefi
   const seconds = Math.round((((now.getTime() - startedAt.getTime()) / endedCount) * waitingCount) / 1_000);
   if (seconds < 60) return 'Less than a minute left.';
   return seconds < 5_400
-    ? `About ${count(Math.round(seconds / 60), 'minute')} left.`
-    : `About ${count(Math.round(seconds / 3_600), 'hour')} left.`;
+    ? `About ${formatCount(Math.round(seconds / 60), 'minute')} left.`
+    : `About ${formatCount(Math.round(seconds / 3_600), 'hour')} left.`;
 }
 
 export const AUTH_CODES_NOTE = context(
@@ -349,8 +361,8 @@ export function alreadyPlannedText({ id, state, requesterId }: Order): string {
     : `This was already requested. To see the order, use \`/domain order ${id}\`.`;
 }
 
-export const planComment = ({ items }: Order) => `The plan: ${count(items.length, 'row')}.`;
+export const planComment = ({ items }: Order) => `The plan: ${formatCount(items.length, 'row')}.`;
 export const resultComment = ({ items }: Order) =>
-  `The result: ${count(items.length, 'row')}, in the format of the audit log.`;
+  `The result: ${formatCount(items.length, 'row')}, in the format of the audit log.`;
 export const noFileText = ({ cause, remedy }: { readonly cause: string; readonly remedy: string }) =>
   `I can’t share a file here. ${cause} ${remedy}`;

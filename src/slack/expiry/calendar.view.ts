@@ -39,9 +39,8 @@ export const CALENDAR_USAGE =
 export const ADDRESS_UNREADABLE =
   'I can’t show your feed’s address, because an encryption key is missing. The address still works. Try again in a few minutes, or replace it with `/domain calendar reset`.';
 
-/** @param isNew whether it replaces an earlier feed */
-export function feedMessage(address: string, isNew: boolean): Message {
-  const lead = isNew
+export function feedMessage(address: string, isReplacement: boolean): Message {
+  const lead = isReplacement
     ? 'Your feed has a new address, and the old one stopped working. Subscribe to this one:'
     : 'Add this URL to your calendar app:';
   return message(lead, [

@@ -18,8 +18,11 @@ export const MANUAL_DATE_NOTE =
   'The registry publishes no dates, so I use yours until you renew it here. I still watch its DNS.';
 
 function delegationSentence({ history }: KnownName): string {
-  const values = [history.parent_nameservers, history.nameservers].map((fact) => fact?.current?.value);
-  const servers = values.find((value) => value !== undefined && value.length > 0) ?? values.find(Boolean);
+  const nameserverLists = [history.parent_nameservers, history.nameservers].map(
+    (fact) => fact?.current?.value,
+  );
+  const servers =
+    nameserverLists.find((value) => value !== undefined && value.length > 0) ?? nameserverLists.find(Boolean);
   if (servers === undefined) return 'I couldn’t check DNS just now.';
   return servers.length === 0
     ? 'It isn’t in DNS either, so it may not be registered.'

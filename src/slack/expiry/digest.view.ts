@@ -21,31 +21,31 @@ import {
   actions,
   button,
   context,
-  count,
+  escapeLine,
   escapeText,
+  formatCount,
   header,
   lineSections,
   type Message,
   mention,
   message,
   monthChart,
-  quote,
   section,
 } from '../kit/blocks.ts';
-import { uncoveredText } from '../mandates/mandate.view.ts';
-import { laterStepsText } from '../money/price.view.ts';
-import { formatDoubt } from '../names/doubt.view.ts';
-import { ownerlessLine, ownerWithAnswerText } from '../names/owner.view.ts';
+import { unhandledNamesText } from '../mandates/mandate.view.ts';
+import { formatLaterStages } from '../money/price.view.ts';
+import { formatUnreliableDateReason } from '../names/doubt.view.ts';
+import { ownerlessBlocks, ownerWithAnswerText } from '../names/owner.view.ts';
 import { channelMention } from '../names/portfolio.view.ts';
 import {
   deadlineText,
+  dueTimeText,
   expiresText,
   expiryActionButtons,
   getToday,
   lineWithMenu,
   priceText,
   type RenewalCapability,
-  whenText,
 } from './due.view.ts';
 import { type CalculateCost, listedLines, MAX_LISTED_NAMES } from './expiring.view.ts';
 import { formatDay, formatDaysLeft, formatName } from './expiry.view.ts';
@@ -62,75 +62,76 @@ type Reminder = DueReminder<WatchedReminder>;
 export type CalculateWaitingCost = (watched: WatchedReminder) => readonly DelayStage[];
 
 const calculateNoCost: CalculateWaitingCost = () => [];
-const RENEWAL_BY_ORDER: RenewalCapability = { hasService: true, isAtOtherRegistrar: () => false };
+const DEFAULT_CAPABILITY: RenewalCapability = { hasService: true, isAtOtherRegistrar: () => false };
 
 const NEAR_DAYS = 7;
 /** If the digest has at most this many names, a deadline in exactly {@link NEAR_DAYS} days is near too. */
-const MAX_SHORT_DIGEST = 6;
+const MAX_SHORT_DIGEST_NAMES = 6;
 
 export function digestHead(
   head: DigestHead,
   calculateWaitingCost: CalculateWaitingCost = calculateNoCost,
-  capability: RenewalCapability = RENEWAL_BY_ORDER,
+  capability: RenewalCapability = DEFAULT_CAPABILITY,
 ): Message {
   const title = digestTitle(head, calculateWaitingCost);
-  const left = head.total - head.reminders.length;
-  const subject = head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`;
-  const [only] = head.allDue;
+  const remainingCount = head.total - head.reminders.length;
+  const buttonValue = head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`;
+  const [onlyReminder] = head.allDue;
   const suffix =
-    head.total === 1 && only !== undefined
-      ? titleSuffix(only, head.renewals, calculateWaitingCost(only.watched))
+    head.total === 1 && onlyReminder !== undefined
+      ? titleSuffix(onlyReminder, head.renewals, calculateWaitingCost(onlyReminder.watched))
       : '';
   const notes = dropMissing([
-    left > 0 && `This thread has the other ${head.hasMore ? 'names' : count(left, 'name')}.`,
+    remainingCount > 0 &&
+      `This thread has the other ${head.hasMore ? 'names' : formatCount(remainingCount, 'name')}.`,
     head.hasMore && head.disputed.length > 0 && 'More renewals that the registry doesn’t show will follow.',
     head.undated > 0 && undatedText(head.undated),
   ]);
   return message(`${escapeText(title)}${suffix}`, [
     header(title),
-    ...partBlocks(head, calculateWaitingCost, head.total <= MAX_SHORT_DIGEST, capability),
+    ...partBlocks(head, calculateWaitingCost, head.total <= MAX_SHORT_DIGEST_NAMES, capability),
     ...(head.total > 1
       ? actions(`digest_${head.digestId}`, [
           capability.hasService &&
             head.allDue.some(({ phase }) => isRenewable(phase)) &&
-            button('reminder_renew_many', 'Renew several…', subject, { style: 'primary' }),
-          button('reminder_all', 'Show all', subject),
+            button('reminder_renew_many', 'Renew several…', buttonValue, { style: 'primary' }),
+          button('reminder_all', 'Show all', buttonValue),
         ])
       : []),
     notes.length > 0 && context(...notes),
-    head.uncoveredNames.length > 0 && context(uncoveredText(head.uncoveredNames, capability)),
-    ...ownerlessLine(head.ownerless ?? { withoutOwner: 0, ownerLeft: 0 }),
+    head.uncoveredNames.length > 0 && context(unhandledNamesText(head.uncoveredNames, capability)),
+    ...ownerlessBlocks(head.ownerless ?? { withoutOwner: 0, ownerLeft: 0 }),
   ]);
 }
 
-function undatedText(undated: number): string {
-  const [have, get, them] = undated === 1 ? ['has', 'gets', 'it'] : ['have', 'get', 'them'];
-  return `${count(undated, 'watched name')} ${have} no expiry date and ${get} no reminders. To list ${them}, use \`/domain names undated\`.`;
+function undatedText(undatedCount: number): string {
+  const [have, get, them] = undatedCount === 1 ? ['has', 'gets', 'it'] : ['have', 'get', 'them'];
+  return `${formatCount(undatedCount, 'watched name')} ${have} no expiry date and ${get} no reminders. To list ${them}, use \`/domain names undated\`.`;
 }
 
 /** A later message in the thread, with the number of names that are still to come. */
 export function digestReply(
   part: DigestReply,
   calculateWaitingCost: CalculateWaitingCost = calculateNoCost,
-  capability: RenewalCapability = RENEWAL_BY_ORDER,
+  capability: RenewalCapability = DEFAULT_CAPABILITY,
 ): Message {
   const names = part.reminders.map(({ name }) => formatDomainName(name));
   const title = names.length === 0 ? disputedTitle(part.disputed) : `Also due: ${names.join(', ')}`;
   const followsText = part.hasMore
     ? part.remainingCount === 0
       ? 'More names follow.'
-      : `More than ${count(part.remainingCount, 'name')} follow.`
-    : `${count(part.remainingCount, 'more name')} ${part.remainingCount === 1 ? 'follows' : 'follow'}.`;
-  const isAll = part.remainingCount === 0 && !part.hasMore;
+      : `More than ${formatCount(part.remainingCount, 'name')} follow.`
+    : `${formatCount(part.remainingCount, 'more name')} ${part.remainingCount === 1 ? 'follows' : 'follow'}.`;
+  const isLastReply = part.remainingCount === 0 && !part.hasMore;
   return message(escapeText(title), [
     ...partBlocks(part, calculateWaitingCost, false, capability),
-    context(isAll ? 'End of this digest.' : followsText),
+    context(isLastReply ? 'End of this digest.' : followsText),
   ]);
 }
 
 export function monthsMessage(months: readonly MonthCount[]): Message {
   const total = months.reduce((sum, { count: names }) => sum + names, 0);
-  return message(`${count(total, 'name')} to renew in the next 12 months`, [
+  return message(`${formatCount(total, 'name')} to renew in the next 12 months`, [
     monthChart('Renewals by month', 'Names', months),
   ]);
 }
@@ -141,9 +142,9 @@ export function digestList(
   renewals: RenewalDays,
   now: Date,
 ): Message {
-  const title = count(names.length, 'name');
+  const title = formatCount(names.length, 'name');
   if (names.length === 0) return message(NO_NAMES_LEFT, [section(NO_NAMES_LEFT)]);
-  const left = names.length - MAX_LISTED_NAMES;
+  const remainingCount = names.length - MAX_LISTED_NAMES;
   return message(`${title} in this digest`, [
     section(`*${title} in this digest*`),
     ...lineSections(
@@ -153,7 +154,7 @@ export function digestList(
     ),
     context(
       dropMissing([
-        left > 0 && `… and ${left} more.`,
+        remainingCount > 0 && `… and ${remainingCount} more.`,
         'To list all expiring names, use `/domain expiring`.',
       ]).join(' '),
     ),
@@ -188,33 +189,35 @@ function sortByUrgency(
 }
 
 /** `, about €18.00` or `, a mandate renews it on 3 Dec, about €18.00`. */
-function titleSuffix(reminder: Reminder, renewals: RenewalDays, waiting: readonly DelayStage[]): string {
+function titleSuffix(reminder: Reminder, renewals: RenewalDays, delayStages: readonly DelayStage[]): string {
   return isRenewedByMandate(reminder, renewals)
-    ? `, ${deadlineText(reminder, waiting, renewals.get(reminder.name))}`
-    : priceText(reminder, waiting);
+    ? `, ${deadlineText(reminder, delayStages, renewals.get(reminder.name))}`
+    : priceText(reminder, delayStages);
 }
 
-/** `12 names need a decision. Most urgent: bakery.rest (expires tomorrow)`, `cafe.rest expires in 7 days`. Plain text. */
+/**
+ * Returns plain text, such as `12 names need a decision. Most urgent: bakery.rest (expires tomorrow)` or
+ * `cafe.rest expires in 7 days`.
+ */
 function digestTitle(
   { allDue, total, renewals, hasMore, disputed }: DigestHead,
   calculateWaitingCost: CalculateWaitingCost,
 ): string {
-  const atLeast = hasMore ? 'More than ' : '';
-  const [urgent] = sortByUrgency(allDue, renewals, calculateWaitingCost);
-  if (urgent === undefined) return `${atLeast}${disputedTitle(disputed)}`;
-  const name = formatDomainName(urgent.name);
-  if (total === 1) return `${name} ${headline(urgent)}`;
+  const [mostUrgent] = sortByUrgency(allDue, renewals, calculateWaitingCost);
+  if (mostUrgent === undefined) return `${hasMore ? 'More than ' : ''}${disputedTitle(disputed)}`;
+  const name = formatDomainName(mostUrgent.name);
+  if (total === 1) return `${name} ${headlineText(mostUrgent)}`;
   const undecidedCount = allDue.filter((reminder) => !isRenewedByMandate(reminder, renewals)).length;
   const summary =
     undecidedCount === 0
-      ? `Mandates renew ${count(total, 'name')}`
-      : `${count(undecidedCount, 'name')} ${undecidedCount === 1 ? 'needs' : 'need'} a decision`;
-  const dueText = urgent.phase === 'registered' ? expiresText(urgent) : whenText(urgent);
+      ? `${hasMore ? 'More than ' : ''}Mandates renew ${formatCount(total, 'name')}`
+      : `${hasMore ? 'More than ' : ''}${formatCount(undecidedCount, 'name')} ${undecidedCount === 1 ? 'needs' : 'need'} a decision`;
+  const dueText = mostUrgent.phase === 'registered' ? expiresText(mostUrgent) : dueTimeText(mostUrgent);
   const label = undecidedCount === 0 ? '. First' : undecidedCount === 1 && !hasMore ? '' : '. Most urgent';
-  return `${atLeast}${summary}${label}: ${name} (${dueText})`;
+  return `${summary}${label}: ${name} (${dueText})`;
 }
 
-function headline(reminder: Reminder): string {
+function headlineText(reminder: Reminder): string {
   if (reminder.isDeletionAssumed) return `is ${POSSIBLY_DELETED}`;
   switch (reminder.phase) {
     case 'registered':
@@ -258,24 +261,26 @@ export function partBlocks(
 /** The first line has the name, deadline and price. Later deadlines and warnings follow. */
 function reminderLines(
   reminder: Reminder,
-  waiting: readonly DelayStage[],
+  delayStages: readonly DelayStage[],
   renewals: RenewalDays,
   isShortDigest: boolean,
 ): string[] {
   const { watched, phase, daysLeft, isLastThreshold } = reminder;
   const { owner } = watched;
   const answer = getOwnerAnswer(watched, getEffectiveExpiry(watched));
-
   const isMentionedBelow = isLastThreshold && answer?.code === 'unasked';
-  const isNear = phase !== 'registered' || daysLeft < NEAR_DAYS || (isShortDigest && daysLeft === NEAR_DAYS);
+  const hasNearDeadline =
+    phase !== 'registered' || daysLeft < NEAR_DAYS || (isShortDigest && daysLeft === NEAR_DAYS);
   return dropMissing([
-    [
+    dropMissing([
       formatName(reminder.name),
-      whenText(reminder),
-      deadlineText(reminder, waiting, renewals.get(reminder.name)),
-      ...dropMissing([!isMentionedBelow && ownerWithAnswerText(answer)]),
-    ].join(' · '),
-    isNear && !isRenewedByMandate(reminder, renewals) && laterStepsText(waiting, getToday(reminder)),
+      dueTimeText(reminder),
+      deadlineText(reminder, delayStages, renewals.get(reminder.name)),
+      !isMentionedBelow && ownerWithAnswerText(answer),
+    ]).join(' · '),
+    hasNearDeadline &&
+      !isRenewedByMandate(reminder, renewals) &&
+      formatLaterStages(delayStages, getToday(reminder)),
     isLastThreshold &&
       `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}: action needed.`,
     ...reminderWarnings(reminder).map((warning) => `:warning: ${warning}`),
@@ -284,18 +289,18 @@ function reminderLines(
 
 function reminderWarnings(reminder: Reminder): string[] {
   const { watched, phase, isDeletionAssumed, restoreUntil, lastSafeDay, isEstimated } = reminder;
-  const until = restoreUntil ?? lastSafeDay;
+  const restoreDeadline = restoreUntil ?? lastSafeDay;
   return dropMissing([
     isDeletionAssumed && 'It should have renewed automatically. Check the domain service',
     isDeletionAssumed &&
       phase === 'redemption' &&
-      until !== undefined &&
-      `If it was deleted, restore it by ${formatDay(until, getToday(reminder))}`,
+      restoreDeadline !== undefined &&
+      `If it was deleted, restore it by ${formatDay(restoreDeadline, getToday(reminder))}`,
     isEstimated && 'The date is estimated from the last order',
-    watched.doubt !== undefined && quote(formatDoubt(watched.doubt)),
+    watched.doubt !== undefined && escapeLine(formatUnreliableDateReason(watched.doubt)),
     watched.undelivered !== undefined && undeliveredWarning(watched.undelivered),
     watched.lapse !== undefined &&
-      `${mention(watched.lapse.requestedBy)} wants to let it lapse: “${quote(watched.lapse.reason)}”. Not confirmed yet`,
+      `${mention(watched.lapse.requestedBy)} wants to let it lapse: “${escapeLine(watched.lapse.reason)}”. Not confirmed yet`,
   ]);
 }
 
@@ -306,7 +311,7 @@ function undeliveredWarning(destination: string): string {
 }
 
 function disputedTitle(disputed: readonly WatchedDomain[]): string {
-  return `${count(disputed.length, 'renewal')} not shown by the registry`;
+  return `${formatCount(disputed.length, 'renewal')} not shown by the registry`;
 }
 
 function disputedBlocks(disputed: readonly WatchedDomain[], { hasService }: RenewalCapability): AnyBlock[] {
@@ -316,8 +321,8 @@ function disputedBlocks(disputed: readonly WatchedDomain[], { hasService }: Rene
       ? '*:warning: Renewed here, but not at the registry.* Ask the domain service about these names. I’ll remind you weekly.'
       : '*:warning: Renewed elsewhere, but not at the registry.* Ask the registrar about these names. I’ll remind you weekly.',
     ...disputed.map(
-      ({ name, renewed, doubt }) =>
-        `• ${formatName(name)}: renewed ${renewed === undefined ? '' : formatDay(formatCalendarDay(renewed.at, 'UTC'))}. ${escapeText(doubt === undefined ? '' : formatDoubt(doubt))}.`,
+      ({ name, unpublishedRenewal, doubt }) =>
+        `• ${formatName(name)}: renewed ${unpublishedRenewal === undefined ? '' : formatDay(formatCalendarDay(unpublishedRenewal.at, 'UTC'))}. ${escapeText(doubt === undefined ? '' : formatUnreliableDateReason(doubt))}.`,
     ),
   ]);
 }

@@ -7,8 +7,16 @@ import { dropMissing } from '../../lib/collections.ts';
 import type { DelayStage } from '../../money/waiting.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
-import { type AnyBlock, actions, addMenu, button, fitsMenu, type MenuId, moreMenu } from '../kit/blocks.ts';
-import { formatQuote, formatRestoreStep } from '../money/price.view.ts';
+import {
+  type AnyBlock,
+  actions,
+  addMenu,
+  button,
+  fitsMenu,
+  type MenuId,
+  overflowMenu,
+} from '../kit/blocks.ts';
+import { formatQuote, formatRestoreStage } from '../money/price.view.ts';
 import { formatDay, formatDaysLeft } from './expiry.view.ts';
 import { POSSIBLY_DELETED } from './phase.view.ts';
 
@@ -17,8 +25,8 @@ export type DueStatus = Pick<
   'phase' | 'daysLeft' | 'isDeletionAssumed' | 'expiryDay' | 'lastSafeDay' | 'restoreUntil'
 >;
 
-/** Undefined if no date is known. */
-export function buildDueStatus({ day: expiryDay, daysLeft, deadline }: ListedName): DueStatus | undefined {
+/** Returns undefined if no date is known. */
+export function buildDueStatus({ expiryDay, daysLeft, deadline }: ListedName): DueStatus | undefined {
   if (expiryDay === undefined || daysLeft === undefined || deadline === undefined) return undefined;
   const { phase, action, until } = deadline;
   return {
@@ -32,7 +40,7 @@ export function buildDueStatus({ day: expiryDay, daysLeft, deadline }: ListedNam
 }
 
 /** `tomorrow`, `6 days`, `expired 3 days ago`, `deleted`. */
-export function whenText({ phase, daysLeft, isDeletionAssumed }: DueStatus): string {
+export function dueTimeText({ phase, daysLeft, isDeletionAssumed }: DueStatus): string {
   if (phase === 'registered') return formatDaysLeft(daysLeft).replace(/^in /, '');
   return isDeletionAssumed || phase === 'expired' || phase === 'auto_renew_grace'
     ? `expired ${formatDaysLeft(daysLeft)}`
@@ -44,31 +52,29 @@ export function whenText({ phase, daysLeft, isDeletionAssumed }: DueStatus): str
 /** `expires tomorrow`, `expires in 6 days`, `expired 3 days ago`, `was deleted`. */
 export function expiresText(due: DueStatus): string {
   if (due.phase === 'registered') return `expires ${formatDaysLeft(due.daysLeft)}`;
-  const when = whenText(due);
-  return when.startsWith('expired') ? when : `was ${when}`;
+  const dueTime = dueTimeText(due);
+  return dueTime.startsWith('expired') ? dueTime : `was ${dueTime}`;
 }
 
 export function getToday({ expiryDay, daysLeft }: DueStatus): string {
   return shiftDay(expiryDay, -daysLeft);
 }
 
-/**
- * `renew until 1 Dec, about €18.00`.
- * @param renewal the day on which a mandate renews it, if any
- */
+/** `renew by 1 Dec, about €18.00`. */
 export function deadlineText(
   due: DueStatus,
-  waiting: readonly DelayStage[],
-  renewal: Day | undefined,
+  delayStages: readonly DelayStage[],
+  mandateRenewalDay: Day | undefined,
 ): string {
   const { phase, daysLeft, lastSafeDay, restoreUntil, isDeletionAssumed } = due;
   const formatDeadline = (day: string | undefined) =>
     day === undefined ? 'now' : `by ${formatDay(day, getToday(due))}`;
-  const price = priceText(due, waiting);
+  const price = priceText(due, delayStages);
   if (isDeletionAssumed) return POSSIBLY_DELETED;
   switch (phase) {
     case 'registered':
-      if (renewal !== undefined) return renewalText(formatDay(renewal, getToday(due)), price);
+      if (mandateRenewalDay !== undefined)
+        return renewalText(formatDay(mandateRenewalDay, getToday(due)), price);
       return `renew ${daysLeft === 0 ? 'now' : formatDeadline(lastSafeDay)}${price}`;
     case 'auto_renew_grace':
       return `late renewal (not guaranteed) ${formatDeadline(lastSafeDay)}${price}`;
@@ -91,29 +97,21 @@ export function renewalText(day: string, price: string): string {
   return `a mandate renews it on ${day}${price}`;
 }
 
-/**
- * Says that the owner can still let the name lapse.
- * @param price as in {@link priceText}
- */
-function ownerRenewalText(day: string, price: string): string {
-  return `${renewalText(day, price)}, unless you let it lapse`;
-}
-
 export function ownerDeadlineText(
   due: DueStatus,
-  waiting: readonly DelayStage[],
-  renewal: Day | undefined,
+  delayStages: readonly DelayStage[],
+  mandateRenewalDay: Day | undefined,
 ): string {
-  return due.phase === 'registered' && renewal !== undefined
-    ? ownerRenewalText(formatDay(renewal, getToday(due)), priceText(due, waiting))
-    : deadlineText(due, waiting, renewal);
+  return due.phase === 'registered' && mandateRenewalDay !== undefined
+    ? `${renewalText(formatDay(mandateRenewalDay, getToday(due)), priceText(due, delayStages))}, unless you let it lapse`
+    : deadlineText(due, delayStages, mandateRenewalDay);
 }
 
 /** `, about €18.00`: the current price of keeping the name. Empty without a price list. */
-export function priceText({ phase }: DueStatus, waiting: readonly DelayStage[]): string {
-  const [step] = waiting;
-  if (step === undefined || step.kind === 'lost') return '';
-  return `, ${step.kind === 'restore' && (phase === 'redemption' || phase === 'deleted') ? formatRestoreStep(step) : formatQuote(step.renewal)}`;
+export function priceText({ phase }: DueStatus, delayStages: readonly DelayStage[]): string {
+  const [stage] = delayStages;
+  if (stage === undefined || stage.kind === 'lost') return '';
+  return `, ${stage.kind === 'restore' && (phase === 'redemption' || phase === 'deleted') ? formatRestoreStage(stage) : formatQuote(stage.renewal)}`;
 }
 
 export interface RenewalCapability extends Capability {
@@ -128,23 +126,23 @@ export function expiryActionButtons(
 ): Button[] {
   const createButton = (actionId: string, text: string) =>
     button(actionId, text, name, { label: `${text}: ${formatDomainName(name)}` });
-  const { renews, restores } =
-    deadline === undefined ? { renews: false, restores: false } : getRenewalOptions(deadline);
-  if (!renews && !restores) return [];
+  const { canRenew, canRestore } =
+    deadline === undefined ? { canRenew: false, canRestore: false } : getRenewalOptions(deadline);
+  if (!canRenew && !canRestore) return [];
   return dropMissing([
-    renews && hasService && createButton('reminder_renew', 'Renew'),
-    renews &&
+    canRenew && hasService && createButton('reminder_renew', 'Renew'),
+    canRenew &&
       (!hasService || isAtOtherRegistrar(registrar)) &&
       createButton('reminder_renewed', 'Renewed elsewhere'),
-    restores && hasService && createButton('reminder_restore', 'Restore'),
+    canRestore && hasService && createButton('reminder_restore', 'Restore'),
     createButton('reminder_snooze', 'Snooze'),
-    createButton('reminder_lapse', renews ? 'Let it lapse' : 'Don’t restore'),
+    createButton('reminder_lapse', canRenew ? 'Let it lapse' : 'Don’t restore'),
   ]);
 }
 
 /**
  * Uses buttons instead of a menu if the name is too long.
- * @param blockId has a number instead of the name, which may be too long
+ * @param blockId contains a number, because a name may be too long
  */
 export function lineWithMenu(
   line: SectionBlock,
@@ -153,6 +151,6 @@ export function lineWithMenu(
   menuId: MenuId = 'reminder_more',
 ): AnyBlock[] {
   return fitsMenu(buttons)
-    ? [addMenu(line, blockId, moreMenu(menuId, buttons))]
+    ? [addMenu(line, blockId, overflowMenu(menuId, buttons))]
     : [line, ...actions(blockId, buttons)];
 }

@@ -10,32 +10,32 @@ import {
   actions,
   button,
   context,
-  count,
+  escapeLine,
   escapeText,
+  formatCount,
   formatUtcDate,
   type Message,
   mention,
   message,
-  quote,
   section,
   textMessage,
 } from '../kit/blocks.ts';
-import { formatDoubt } from '../names/doubt.view.ts';
+import { formatUnreliableDateReason } from '../names/doubt.view.ts';
 import { ownerWithAnswerText } from '../names/owner.view.ts';
 import { DATELESS_STATE } from './dateless.view.ts';
 import {
   buildDueStatus,
   deadlineText,
+  dueTimeText,
   expiryActionButtons,
   lineWithMenu,
   priceText,
   type RenewalCapability,
-  whenText,
 } from './due.view.ts';
 import { formatDay, formatName } from './expiry.view.ts';
 
 /** Returns an empty list if the cost of waiting is unknown. */
-export type CalculateCost = (listed: ListedName) => readonly DelayStage[];
+export type CalculateCost = (listedName: ListedName) => readonly DelayStage[];
 
 export const NAMES_PER_PAGE = 20;
 
@@ -47,32 +47,33 @@ export function expiringMessage(
   capability: RenewalCapability,
 ): Message {
   const total = page.deleted + page.dated + page.undated;
-  const within = `within ${count(days, 'day')}`;
+  const period = `within ${formatCount(days, 'day')}`;
   if (total === 0) {
     return textMessage(
-      `No watched names expire ${within}. To add names, use \`/domain watch NAME\` or \`/domain import\`.`,
+      `No watched names expire ${period}. To add names, use \`/domain watch NAME\` or \`/domain import\`.`,
     );
   }
   const lastPosition = Math.min(offset + NAMES_PER_PAGE, total);
-  const deletedSuffix = page.deleted === 0 ? '' : `, ${count(page.deleted, 'name')} deleted early`;
-  const undatedSuffix = page.undated === 0 ? '' : `, ${count(page.undated, 'name')} without an expiry date`;
-  const title = `${count(page.dated, 'name')} expiring ${within}${deletedSuffix}${undatedSuffix}`;
+  const deletedSuffix = page.deleted === 0 ? '' : `, ${formatCount(page.deleted, 'name')} deleted early`;
+  const undatedSuffix =
+    page.undated === 0 ? '' : `, ${formatCount(page.undated, 'name')} without an expiry date`;
+  const title = `${formatCount(page.dated, 'name')} expiring ${period}${deletedSuffix}${undatedSuffix}`;
   const [first] = page.names;
   const range = total > page.names.length ? `\nShowing ${offset + 1}–${lastPosition} of ${total}` : '';
-  const pageButton = (actionId: string, label: string, toOffset: number) =>
-    button(actionId, label, `${days}:${toOffset}`);
+  const pageButton = (actionId: string, label: string, targetOffset: number) =>
+    button(actionId, label, `${days}:${targetOffset}`);
   return message(
     `${title}${first === undefined ? '' : `, first ${escapeText(formatDomainName(first.domain.name))}${urgencySuffix(first, calculateCost)}`}`,
     [
       section(`*${title}*${range}`),
-      ...page.names.flatMap((listed, index) =>
+      ...page.names.flatMap((listedName, index) =>
         lineWithMenu(
-          section(...listedLines(listed, calculateCost(listed), renewals, now)),
+          section(...listedLines(listedName, calculateCost(listedName), renewals, now)),
           `due_${index}`,
-          listed.domain.lapse?.confirmed === undefined
+          listedName.domain.lapse?.confirmed === undefined
             ? expiryActionButtons(
-                { name: listed.domain.name, registrar: listed.domain.trusted?.registrar },
-                listed.deadline,
+                { name: listedName.domain.name, registrar: listedName.domain.trusted?.registrar },
+                listedName.deadline,
                 capability,
               )
             : [],
@@ -92,30 +93,31 @@ export function expiringMessage(
 }
 
 /** `: in 5 days, about €18.00` */
-function urgencySuffix(listed: ListedName, calculateCost: CalculateCost): string {
-  const due = buildDueStatus(listed);
-  return due === undefined ? '' : `: ${whenText(due)}${priceText(due, calculateCost(listed))}`;
+function urgencySuffix(listedName: ListedName, calculateCost: CalculateCost): string {
+  const due = buildDueStatus(listedName);
+  return due === undefined ? '' : `: ${dueTimeText(due)}${priceText(due, calculateCost(listedName))}`;
 }
 
 /** The first line has the deadline and price. Warnings follow. */
 export function listedLines(
-  listed: ListedName,
-  waiting: readonly DelayStage[],
+  listedName: ListedName,
+  delayStages: readonly DelayStage[],
   renewals: RenewalDays,
   now: Date,
 ): string[] {
-  const { name, lapse, snooze, renewed, deletedAt, doubt, lastLookupAt, expiry } = listed.domain;
-  const due = buildDueStatus(listed);
-  const answer = getOwnerAnswer(listed.domain, getExpiry(listed.domain));
+  const { name, lapse, snooze, unpublishedRenewal, deletedAt, doubt, lastLookupAt, expiry } =
+    listedName.domain;
+  const due = buildDueStatus(listedName);
+  const answer = getOwnerAnswer(listedName.domain, getExpiry(listedName.domain));
   const deadlineTexts =
     due === undefined
-      ? [listed.deadline === undefined ? 'expiry unknown' : deletedText(listed.deadline)]
+      ? [listedName.deadline === undefined ? 'expiry unknown' : deletedText(listedName.deadline)]
       : [
-          // Without a last safe day, the time of the deletion is an estimate.
+          // Without a last safe day, the deletion time is an estimate.
           deletedAt === undefined || (due.phase === 'redemption' && due.lastSafeDay === undefined)
-            ? whenText(due)
+            ? dueTimeText(due)
             : `deleted ${formatUtcDate(deletedAt, now)}`,
-          deadlineText(due, waiting, renewals.get(name)),
+          deadlineText(due, delayStages, renewals.get(name)),
         ];
   return dropMissing([
     dropMissing([
@@ -123,18 +125,20 @@ export function listedLines(
       ...deadlineTexts,
       expiry?.source === 'person' && 'date entered manually',
       snooze !== undefined && snooze.until > now && `snoozed until ${formatUtcDate(snooze.until, now)}`,
-      lapse?.confirmed !== undefined && `set to lapse: “${quote(lapse.reason)}”`,
-      renewed !== undefined && 'renewed, but the registry doesn’t show it yet',
+      lapse?.confirmed !== undefined && `set to lapse: “${escapeLine(lapse.reason)}”`,
+      unpublishedRenewal !== undefined && 'renewed, but the registry doesn’t show it yet',
       lastLookupAt === undefined && 'not looked up yet',
       answer?.code !== 'unasked' && ownerWithAnswerText(answer),
-      doubt !== undefined && isDateless(listed.domain) && DATELESS_STATE,
+      doubt !== undefined && isDateless(listedName.domain) && DATELESS_STATE,
     ]).join(' · '),
     due?.isDeletionAssumed && ':warning: It should have renewed automatically. Check the domain service',
     expiry?.source === 'order' && ':warning: The date is estimated from the last order',
-    doubt !== undefined && !isDateless(listed.domain) && `:warning: ${quote(formatDoubt(doubt))}`,
+    doubt !== undefined &&
+      !isDateless(listedName.domain) &&
+      `:warning: ${escapeLine(formatUnreliableDateReason(doubt))}`,
     lapse !== undefined &&
       lapse.confirmed === undefined &&
-      `:warning: ${mention(lapse.requestedBy)} wants to let it lapse: “${quote(lapse.reason)}”. Not confirmed yet`,
+      `:warning: ${mention(lapse.requestedBy)} wants to let it lapse: “${escapeLine(lapse.reason)}”. Not confirmed yet`,
   ]);
 }
 
@@ -143,5 +147,5 @@ function deletedText({ action, until }: Deadline): string {
   return `deleted, restore ${until === undefined ? 'now' : `by ${formatDay(until)}`}`;
 }
 
-/** Number of names that fit in a message without menus. */
+/** The number of names without menus that fit in a message. */
 export const MAX_LISTED_NAMES = 100;

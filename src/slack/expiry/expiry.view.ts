@@ -13,19 +13,19 @@ import {
   button,
   code,
   context,
-  count,
+  escapeLine,
   escapeText,
+  formatCount,
   formatUtcDate,
   LIMITS,
   mention,
-  quote,
   section,
 } from '../kit/blocks.ts';
 import { formatLineIssue, formatWatchRefusal, headingsText } from './watch-list.view.ts';
 
 /**
  * `3 Mar 2027`.
- * @param today if given, the year is left out for days close to it
+ * @param today if given, the year is omitted from nearby days
  */
 export function formatDay(calendarDay: Day, today?: Day): string {
   return formatUtcDate(new Date(calendarDay), today === undefined ? undefined : new Date(today));
@@ -35,7 +35,7 @@ export function formatDay(calendarDay: Day, today?: Day): string {
 export function formatDaysLeft(daysLeft: number): string {
   if (daysLeft === 0) return 'today';
   if (Math.abs(daysLeft) === 1) return daysLeft > 0 ? 'tomorrow' : 'yesterday';
-  return daysLeft > 0 ? `in ${count(daysLeft, 'day')}` : `${count(-daysLeft, 'day')} ago`;
+  return daysLeft > 0 ? `in ${formatCount(daysLeft, 'day')}` : `${formatCount(-daysLeft, 'day')} ago`;
 }
 
 export const EXPIRY_SOURCE_TEXTS = {
@@ -45,11 +45,11 @@ export const EXPIRY_SOURCE_TEXTS = {
   person: 'entered manually',
 } as const;
 
-function formatSource({ domain }: ListedName): string {
+function formatExpirySource({ domain }: ListedName): string {
   return domain.expiry === undefined ? 'expiry unknown' : EXPIRY_SOURCE_TEXTS[domain.expiry.source];
 }
 
-/** The expiry of a name, and how an order changes it. */
+/** Formats a name's expiry and how an order changes it. */
 export function formatExpiryChange(change: ExpiryChange): string | undefined {
   switch (change.task) {
     case 'renew':
@@ -65,11 +65,12 @@ export function formatExpiryChange(change: ExpiryChange): string | undefined {
 export function formatExpiryLine(change: ExpiryChange): string | undefined {
   if (change.task === 'create') return undefined;
   const { listedName } = change;
-  if (listedName?.day === undefined) return undefined;
-  const source = listedName.domain.expiry?.source === 'rdap' ? '' : ` (${formatSource(listedName)})`;
-  if (change.task === 'renew' && isDeleted(listedName)) return undefined;
+  if (listedName?.expiryDay === undefined) return undefined;
+  const source = listedName.domain.expiry?.source === 'rdap' ? '' : ` (${formatExpirySource(listedName)})`;
   if (change.task === 'renew')
-    return `Expires ${formatDay(listedName.day)}${source}${change.renewedUntil === undefined ? '' : ` → ${formatDay(change.renewedUntil)}`}`;
+    return isDeleted(listedName)
+      ? undefined
+      : `Expires ${formatDay(listedName.expiryDay)}${source}${change.renewedUntil === undefined ? '' : ` → ${formatDay(change.renewedUntil)}`}`;
   const { deletedAt } = listedName.domain;
   const until = listedName.deadline?.until;
   return deletedAt === undefined || until === undefined
@@ -77,38 +78,38 @@ export function formatExpiryLine(change: ExpiryChange): string | undefined {
     : `Deleted ${formatUtcDate(deletedAt)} · can be restored until ${formatDay(until)}`;
 }
 
-/** Warnings about an order that follow from the name's dates. */
+/** Lists warnings about an order, based on the name's dates. */
 export function listExpiryWarnings(change: ExpiryChange): string[] {
   const { listedName } = change;
   if (listedName === undefined) return [':warning: Expiry unknown, because the name isn’t watched'];
   if (change.task === 'renew' && isDeleted(listedName)) return [`:warning: ${DELETED_WARNING}`];
-  if (listedName.day === undefined) return [':warning: Expiry unknown'];
+  if (listedName.expiryDay === undefined) return [':warning: Expiry unknown'];
   return (formatExpiryChange(change)?.split('\n') ?? []).filter((line) => line.startsWith(':warning:'));
 }
 
 const DELETED_WARNING = 'It was deleted, so a renewal can’t recover it';
 
 function isDeleted({ deadline }: ListedName): boolean {
-  return deadline !== undefined && !getRenewalOptions(deadline).renews;
+  return deadline !== undefined && !getRenewalOptions(deadline).canRenew;
 }
 
 /** `3 Mar 2027 (registry)`. */
-function dateWithSource(listed: ListedName, calendarDay: Day): string {
-  return `${formatDay(calendarDay)} (${formatSource(listed)})`;
+function formatDayWithSource(listedName: ListedName, calendarDay: Day): string {
+  return `${formatDay(calendarDay)} (${formatExpirySource(listedName)})`;
 }
 
 function formatRenewalExpiry({ listedName, renewedUntil }: Extract<ExpiryChange, { task: 'renew' }>): string {
   if (listedName === undefined) return 'Unknown, because the name isn’t watched';
   if (isDeleted(listedName)) return DELETED_WARNING;
-  if (listedName.day === undefined || renewedUntil === undefined) return 'Unknown';
-  return `${dateWithSource(listedName, listedName.day)}\nAfter this renewal: ${formatDay(renewedUntil)}`;
+  if (listedName.expiryDay === undefined || renewedUntil === undefined) return 'Unknown';
+  return `${formatDayWithSource(listedName, listedName.expiryDay)}\nAfter this renewal: ${formatDay(renewedUntil)}`;
 }
 
-function formatRestoreExpiry(listed: ListedName): string {
-  const { deletedAt } = listed.domain;
-  if (listed.day === undefined || listed.deadline === undefined) return 'Unknown';
-  const { action, until } = listed.deadline;
-  const expiry = dateWithSource(listed, listed.day);
+function formatRestoreExpiry(listedName: ListedName): string {
+  const { deletedAt } = listedName.domain;
+  if (listedName.expiryDay === undefined || listedName.deadline === undefined) return 'Unknown';
+  const { action, until } = listedName.deadline;
+  const expiry = formatDayWithSource(listedName, listedName.expiryDay);
   const dates = deletedAt === undefined ? expiry : `${expiry}, deleted ${formatUtcDate(deletedAt)}`;
   if (action === 'none') return `${dates}\n:warning: It’s too late to restore it, according to these dates`;
   if (deletedAt === undefined) {
@@ -121,59 +122,73 @@ function formatRestoreExpiry(listed: ListedName): string {
   return until === undefined ? dates : `${dates}\nCan be restored until ${formatDay(until)}`;
 }
 
-function formatCreateExpiry(listed: ListedName): string | undefined {
-  if (listed.day === undefined || listed.deadline === undefined || listed.deadline.action === 'none')
+function formatCreateExpiry(listedName: ListedName): string | undefined {
+  if (
+    listedName.expiryDay === undefined ||
+    listedName.deadline === undefined ||
+    listedName.deadline.action === 'none'
+  )
     return undefined;
-  return `${dateWithSource(listed, listed.day)}\n:warning: It’s watched, so it’s probably registered already`;
+  return `${formatDayWithSource(listedName, listedName.expiryDay)}\n:warning: It’s watched, so it’s probably registered already`;
 }
 
-const MAX_LINES = 40;
+const MAX_REJECTED_LINES = 40;
 const LINES_PER_SECTION = 10;
 const MAX_BUTTONS = 5;
 
-export function importReport(summary: ImportSummary): {
+export function buildImportReport(summary: ImportSummary): {
   readonly text: string;
   readonly blocks: KnownBlock[];
 } {
-  const { added, dated, kept, duplicates, rejected, unusedHeadings = [], lacksExpiry = false } = summary;
-  const { beyondLimit, tooFarAhead, proposal } = summary;
-  const counts = dropMissing([
-    `${count(added, 'name')} added`,
-    dated > 0 && `${count(dated, 'name')} with a new date`,
-    kept > 0 && `${count(kept, 'name')} already watched`,
-    duplicates > 0 && `${count(duplicates, 'line')} repeated`,
-    proposal !== undefined && `${count(proposal.payload.names.length, 'date')} waiting for confirmation`,
-    tooFarAhead > 0 && `${count(tooFarAhead, 'name')} not added (date more than 10 years ahead)`,
-    beyondLimit > 0 && `${count(beyondLimit, 'name')} not added (list full)`,
-    `${count(rejected.length, 'line')} rejected`,
+  const {
+    addedCount,
+    datedCount,
+    unchangedCount,
+    duplicateCount,
+    rejected,
+    unusedHeadings = [],
+    lacksExpiry = false,
+  } = summary;
+  const { beyondLimitCount, tooFarAheadCount, proposal } = summary;
+  const countsText = dropMissing([
+    `${formatCount(addedCount, 'name')} added`,
+    datedCount > 0 && `${formatCount(datedCount, 'name')} with a new date`,
+    unchangedCount > 0 && `${formatCount(unchangedCount, 'name')} already watched`,
+    duplicateCount > 0 && `${formatCount(duplicateCount, 'line')} repeated`,
+    proposal !== undefined &&
+      `${formatCount(proposal.payload.names.length, 'date')} waiting for confirmation`,
+    tooFarAheadCount > 0 &&
+      `${formatCount(tooFarAheadCount, 'name')} not added (date more than 10 years ahead)`,
+    beyondLimitCount > 0 && `${formatCount(beyondLimitCount, 'name')} not added (list full)`,
+    `${formatCount(rejected.length, 'line')} rejected`,
   ]).join(', ');
   const lines = rejected
-    .slice(0, MAX_LINES)
+    .slice(0, MAX_REJECTED_LINES)
     .map(
       ({ line, text, issue }) =>
-        `Line ${line}${text === '' ? '' : ` ${code(text)}`}: ${quote(formatLineIssue(issue))}`,
+        `Line ${line}${text === '' ? '' : ` ${code(text)}`}: ${escapeLine(formatLineIssue(issue))}`,
     );
   const sections = splitIntoChunks(lines, LINES_PER_SECTION).map((chunk) => section(chunk.join('\n')));
-  const remaining = rejected.length - lines.length;
+  const remainingCount = rejected.length - lines.length;
   const blocks = dropMissing([
-    section(`*Imported*: ${counts}.`),
+    section(`*Imported*: ${countsText}.`),
     ...sections,
-    remaining > 0 && section(`… and ${count(remaining, 'more line')}.`),
-    beyondLimit > 0 &&
+    remainingCount > 0 && section(`… and ${formatCount(remainingCount, 'more line')}.`),
+    beyondLimitCount > 0 &&
       section(`:warning: ${formatWatchRefusal({ code: 'list_full', limit: MAX_WATCHED_NAMES })}`),
     ...watchDomainButtons(rejected),
-    unusedHeadings.length > 0 && context(`Unused columns: ${quote(headingsText(unusedHeadings))}.`),
+    unusedHeadings.length > 0 && context(`Unused columns: ${escapeLine(headingsText(unusedHeadings))}.`),
     lacksExpiry &&
       section(
         'I didn’t find an expiry column, so I imported no dates. Rename the column to “expires” and import the file again.',
       ),
     context(
-      added + dated > 0
+      addedCount + datedCount > 0
         ? 'I’m looking up the dates now. To see them, use `/domain expiring`.'
         : 'The watch list is unchanged.',
     ),
   ]);
-  return { text: `Imported: ${counts}.`, blocks };
+  return { text: `Imported: ${countsText}.`, blocks };
 }
 
 export function watchDomainButtons(
@@ -189,11 +204,11 @@ export function watchDomainButtons(
   return actions('watch_instead', buttons);
 }
 
-export function importProgressBlocks(done: number, total: number): KnownBlock[] {
-  const filled = Math.round((done / Math.max(total, 1)) * 20);
+export function importProgressBlocks(importedCount: number, total: number): KnownBlock[] {
+  const filledLength = Math.round((importedCount / Math.max(total, 1)) * 20);
   return [
     section(
-      `Imported ${done.toLocaleString('en')} of ${total.toLocaleString('en')} names so far…\n${'█'.repeat(filled)}${'░'.repeat(20 - filled)}`,
+      `Imported ${importedCount.toLocaleString('en')} of ${total.toLocaleString('en')} names so far…\n${'█'.repeat(filledLength)}${'░'.repeat(20 - filledLength)}`,
     ),
     context('You can close this. The import continues, and I’ll send you the report.'),
   ];
@@ -204,7 +219,7 @@ export function formatName(asciiName: string): string {
 }
 
 export function personWithReason(userId: string, reason: string | undefined): string {
-  return `${mention(userId)}${reason === undefined ? '' : `: “${quote(reason, 500)}”`}`;
+  return `${mention(userId)}${reason === undefined ? '' : `: “${escapeLine(reason, 500)}”`}`;
 }
 
 export function expiringUsage(maxDays: number): string {

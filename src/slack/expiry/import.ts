@@ -6,8 +6,8 @@ import { message } from '../kit/blocks.ts';
 import { noticeView, toFields } from '../kit/form.ts';
 import { createChangeSaver } from '../names/name-changes.ts';
 import { openForm } from '../open-form.ts';
-import { importProgressBlocks, importReport } from './expiry.view.ts';
-import { listIssueText } from './watch-list.view.ts';
+import { buildImportReport, importProgressBlocks } from './expiry.view.ts';
+import { importIssueText } from './watch-list.view.ts';
 
 const MAX_LINES_WITHOUT_PROGRESS = 1_000;
 
@@ -39,22 +39,22 @@ const importForm: FormFeature<'import'> = {
     });
     if ('errors' in input) return input;
     const parsed = await parseWatchListImport(input.text);
-    if ('issue' in parsed) return { errors: { [input.field]: listIssueText(parsed.issue) } };
-    const importList = (onProgress: (done: number, total: number) => Promise<void>) =>
+    if ('issue' in parsed) return { errors: { [input.field]: importIssueText(parsed.issue) } };
+    const importNames = (onProgress: (importedCount: number, total: number) => Promise<void>) =>
       call.context.expiry.importNames(parsed, createChangeSaver(call), onProgress);
     const total = parsed.accepted.length;
     if (total + parsed.rejected.length <= MAX_LINES_WITHOUT_PROGRESS) {
-      const { text, blocks } = importReport(await importList(async () => undefined));
+      const { text, blocks } = buildImportReport(await importNames(async () => undefined));
       return { reply: message(text, blocks) };
     }
     const { title } = importForm.form;
     return {
       view: noticeView(title, importProgressBlocks(0, total)),
       async backgroundTask(show) {
-        const summary = await importList((done) =>
-          show(noticeView(title, importProgressBlocks(done, total))),
+        const summary = await importNames((importedCount) =>
+          show(noticeView(title, importProgressBlocks(importedCount, total))),
         );
-        const { text, blocks } = importReport(summary);
+        const { text, blocks } = buildImportReport(summary);
         await show(noticeView(title, blocks));
         // The person may have closed the view.
         await call.respond(message(text, blocks));

@@ -7,32 +7,32 @@ import { type ProposalView, proposalActions } from '../proposals/proposal.view.t
 import { formatName, personWithReason } from './expiry.view.ts';
 
 export interface LapseDetails {
-  readonly impact: readonly string[];
+  readonly impactLines: readonly string[];
   /** Deadlines with their costs. Empty if unknown. */
   readonly deadlinesText: string;
-  /** `, about €18.00`: the price of keeping the name. */
+  /** The price of keeping the name, for example `, about €18.00`. */
   readonly priceSuffix: string;
 }
 
 export function lapseView(
   proposal: ProposalOf<'lapse'>,
-  { impact, deadlinesText, priceSuffix }: LapseDetails,
+  { impactLines, deadlinesText, priceSuffix }: LapseDetails,
 ): ProposalView {
   const { proposer, payload, subject: lapsingName = '', state, endedBy = '' } = proposal;
   const [change] = payload.names;
   const reason = change?.decision?.kind === 'lapse_confirmed' ? change.decision.reason : undefined;
   const name = formatName(lapsingName);
-  const requester = personWithReason(proposer, reason);
+  const requesterText = personWithReason(proposer, reason);
   return {
     question({ progress }) {
-      const content = message(`${name}${priceSuffix}: let it lapse? Requested by ${requester}`, [
+      const content = message(`${name}${priceSuffix}: let it lapse? Requested by ${requesterText}`, [
         section(
           `*Let* ${name} *lapse?*`,
           ':hourglass: Another person has to confirm. Reminders continue until then.',
-          requester,
+          requesterText,
           ...confirmationLines(progress, proposer),
         ),
-        ...lineSections(impact),
+        ...lineSections(impactLines),
         deadlinesText !== '' && section(deadlinesText),
         ...proposalActions(proposal, [
           button('lapse_confirm', 'Let it lapse', lapsingName, {
@@ -46,8 +46,8 @@ export function lapseView(
     outcome() {
       const title =
         state === 'confirmed'
-          ? `:white_check_mark: ${name} will lapse. Requested by ${requester}, confirmed by ${mention(endedBy)}.`
-          : `:information_source: ${name} won’t lapse, because the name was renewed or the request was withdrawn. Requested by ${requester}.`;
+          ? `:white_check_mark: ${name} will lapse. Requested by ${requesterText}, confirmed by ${mention(endedBy)}.`
+          : `:information_source: ${name} won’t lapse, because the name was renewed or the request was withdrawn. Requested by ${requesterText}.`;
       return message(title, [section(title)]);
     },
   };

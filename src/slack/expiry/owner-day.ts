@@ -1,4 +1,4 @@
-import { filterStillDue } from '../../expiry/digest.ts';
+import { filterStillDueReminders } from '../../expiry/digest.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import { parseOwner } from '../../expiry/owner-question.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
@@ -13,47 +13,47 @@ import {
 } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
-import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { type NotificationPlanner, STATIC_VERSION } from '../outbound/notify.ts';
 import { partBlocks } from './digest.view.ts';
 import {
   createDigestViews,
+  createThreadPlace,
   type DigestViews,
   loadDueForecast,
   toSchedule,
-  toThreadPlace,
 } from './digest-notifications.ts';
 import { isQuestionOpen, NOTHING_TO_ANSWER, questionMessage } from './owner-question.view.ts';
 
 /*
- * An owner's messages of one day, with questions and reminders. The first is a direct message, and later ones go in its
- * thread. Answers update the questions.
+ * An owner's messages for one day, with questions and reminders. The first message is a direct message, and the others
+ * are replies in its thread. Answers update the questions.
  */
 
 const NAMES_PER_MESSAGE = 20;
 
-/** One message, with the questions and reminders of the same time. */
-export interface OwnerPart {
+/** One message in the owner's thread, with questions and reminders that were planned at the same time. */
+export interface OwnerThreadPart {
   readonly owner: string;
   readonly purpose: string;
-  readonly at: Date;
+  readonly plannedAt: Date;
   readonly questions: readonly ListedName[];
   /** Number of unanswered questions in all messages. */
   readonly openCount: number;
-  /** Reminders of names that have no question. */
+  /** Reminders about names that have no question. */
   readonly reminders: readonly DueReminder<PlannedReminder>[];
-  /** Reminders in this message and in later messages of the same time. */
+  /** Reminders in this message and in later messages that were planned at the same time. */
   readonly remainingReminders: readonly DueReminder<PlannedReminder>[];
 }
 
 /** @param isFirst whether the message starts the thread */
-type View = (part: OwnerPart, isFirst: boolean) => Promise<Message>;
+type ThreadPartView = (part: OwnerThreadPart, isFirst: boolean) => Promise<Message>;
 
 export function createOwnerDayPlanner(
   context: SlackContext,
   { question = createQuestionView(context), digest = createDigestViews(context) }: Partial<OwnerViews> = {},
 ): NotificationPlanner {
   return async ({ id, notifications }, send) => {
-    const parts = await loadParts(context, id);
+    const parts = await loadThreadParts(context, id);
     const firstNotification = notifications.find(({ message }) => message !== undefined);
     const firstPurpose = firstNotification?.purpose ?? parts[0]?.purpose;
     let thread = firstNotification?.message;
@@ -63,8 +63,10 @@ export function createOwnerDayPlanner(
       const result = await send({
         purpose: part.purpose,
         version: buildVersion(part, isFirst),
-        occurredAt: part.at,
-        places: [thread === undefined ? () => findOwnerPlace(context, part.owner) : toThreadPlace(thread)],
+        occurredAt: part.plannedAt,
+        places: [
+          thread === undefined ? () => findOwnerPlace(context, part.owner) : createThreadPlace(thread),
+        ],
         message: () => view(part, isFirst),
       });
       if (result.state === 'refused') await context.reminders.redirectOwnerReminders(id, context.now());
@@ -74,7 +76,7 @@ export function createOwnerDayPlanner(
     // Clears messages about names that now have other owners.
     const purposes = new Set(parts.map(({ purpose }) => purpose));
     for (const { purpose, message, shownVersion } of notifications) {
-      if (purposes.has(purpose) || message === undefined || shownVersion === ONCE) continue;
+      if (purposes.has(purpose) || message === undefined || shownVersion === STATIC_VERSION) continue;
       const emptyMessage = () => textMessage(NOTHING_TO_ANSWER);
       await send({ purpose, version: 'empty', occurredAt: context.now(), places: [], message: emptyMessage });
     }
@@ -83,26 +85,26 @@ export function createOwnerDayPlanner(
 }
 
 export interface OwnerViews {
-  readonly question: View;
-  readonly digest: Pick<DigestViews, 'head' | 'reply'>;
+  readonly question: ThreadPartView;
+  readonly digest: Pick<DigestViews, 'renderHead' | 'renderReply'>;
 }
 
-async function loadParts(context: SlackContext, id: string): Promise<readonly OwnerPart[]> {
+async function loadThreadParts(context: SlackContext, id: string): Promise<readonly OwnerThreadPart[]> {
   const { expiry, reminders, savedSettings, now } = context;
   const [allQuestions, claimedReminders, settings] = await Promise.all([
-    expiry.loadQuestions(id),
+    expiry.loadAskedNames(id),
     reminders.listOwnerReminders(id),
     savedSettings(),
   ]);
   const questions = allQuestions.filter(({ domain }) => domain.ownerLeftAt === undefined);
   const askedNames = new Set(questions.map(({ domain }) => domain.name));
   const owner = parseOwner(id);
-  const due = filterStillDue(claimedReminders, toSchedule(settings, now())).filter(
+  const dueReminders = filterStillDueReminders(claimedReminders, toSchedule(settings, now())).filter(
     ({ name, watched }) => watched.owner === owner && !askedNames.has(name),
   );
   const entries = [
     ...questions.map((question) => ({ at: question.domain.question?.at ?? now(), question })),
-    ...due.map((reminder) => ({ at: reminder.watched.claimedAt, reminder })),
+    ...dueReminders.map((reminder) => ({ at: reminder.watched.claimedAt, reminder })),
   ];
   const openCount = questions.filter(isQuestionOpen).length;
   return [...groupBy(entries, ({ at }) => at.getTime())]
@@ -111,7 +113,7 @@ async function loadParts(context: SlackContext, id: string): Promise<readonly Ow
       splitIntoChunks(group, NAMES_PER_MESSAGE).map((chunk, index) => ({
         owner,
         purpose: `part:${new Date(time).toISOString()}:${index + 1}`,
-        at: new Date(time),
+        plannedAt: new Date(time),
         openCount,
         questions: dropMissing(chunk.map((entry) => 'question' in entry && entry.question)),
         reminders: dropMissing(chunk.map((entry) => 'reminder' in entry && entry.reminder)),
@@ -123,8 +125,8 @@ async function loadParts(context: SlackContext, id: string): Promise<readonly Ow
 }
 
 /** Answers change the version of a message with questions. Other messages never change. */
-function buildVersion({ openCount, questions }: OwnerPart, isFirst: boolean): string {
-  if (questions.length === 0) return ONCE;
+function buildVersion({ openCount, questions }: OwnerThreadPart, isFirst: boolean): string {
+  if (questions.length === 0) return STATIC_VERSION;
   // The first message shows the number of all unanswered questions.
   return JSON.stringify([
     isFirst ? openCount : 0,
@@ -141,7 +143,7 @@ async function findOwnerPlace({ directory }: SlackContext, owner: string): Promi
 
 async function loadDigestPart(
   context: SlackContext,
-  { owner, reminders, remainingReminders }: OwnerPart,
+  { owner, reminders, remainingReminders }: OwnerThreadPart,
 ): Promise<Omit<DigestReply, 'remainingCount'>> {
   const schedule = toSchedule(await context.savedSettings(), context.now());
   const { renewals } = await loadDueForecast(context, schedule, remainingReminders);
@@ -150,23 +152,23 @@ async function loadDigestPart(
 }
 
 /** Without questions, the message looks like a digest. */
-function createReminderView(context: SlackContext, digest: OwnerViews['digest']): View {
+function createReminderView(context: SlackContext, digest: OwnerViews['digest']): ThreadPartView {
   return async (part, isFirst) => {
     const { remainingReminders, reminders } = part;
     const content = await loadDigestPart(context, part);
     return isFirst
-      ? digest.head({
+      ? digest.renderHead({
           ...content,
           allDue: remainingReminders,
           total: remainingReminders.length,
           undated: 0,
           uncoveredNames: [],
         })
-      : digest.reply({ ...content, remainingCount: remainingReminders.length - reminders.length });
+      : digest.renderReply({ ...content, remainingCount: remainingReminders.length - reminders.length });
   };
 }
 
-function createQuestionView(context: SlackContext): View {
+function createQuestionView(context: SlackContext): ThreadPartView {
   return async (part, isFirst) => {
     const { questions: names, openCount } = part;
     const [calculateCost, renewals, details, calculateWaitingCost, capability, digestPart] =

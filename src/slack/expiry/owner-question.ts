@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ActionCall, type Feature, type FormFeature, toFormOrigin } from '../feature.ts';
 import { section, textMessage } from '../kit/blocks.ts';
-import { readForm, toFields } from '../kit/form.ts';
+import { parseForm, toFields } from '../kit/form.ts';
 import { createChangeSaver } from '../names/name-changes.ts';
 import { noteField, requiredOwnerField } from '../names/owner-fields.ts';
 import { findOwnerIssue } from '../names/owners.ts';
@@ -13,10 +13,9 @@ import { formatWatchRefusal } from './watch-list.view.ts';
 
 async function keepName(call: ActionCall): Promise<void> {
   const { context, person, value: name } = call;
-  const answer = { kind: 'name_kept' } as const;
-  const outcome = await context.expiry.answerQuestion(
+  const outcome = await context.expiry.answerOwnerQuestion(
     { name, by: person.id },
-    answer,
+    { kind: 'name_kept' },
     createChangeSaver(call),
   );
   if (outcome.ok) context.notifyDue();
@@ -39,7 +38,7 @@ const handoverForm: FormFeature<'handover'> = {
   render: (_call, { subject = '' }) => ({ intro: [section(formatName(subject))] }),
 
   async submit(call) {
-    const parsed = readForm(handoverSchema, call.values);
+    const parsed = parseForm(handoverSchema, call.values);
     if ('errors' in parsed) return parsed;
     const { owner, note: reason } = parsed.value;
     const { context, person, origin } = call;
@@ -47,10 +46,9 @@ const handoverForm: FormFeature<'handover'> = {
     const issue = await findOwnerIssue(context, owner);
     if (issue !== undefined) return { errors: { owner: ownersIssueText(issue) } };
     const { subject: name = '' } = origin;
-    const answer = { kind: 'name_handed_over', to: owner, reason } as const;
-    const outcome = await context.expiry.answerQuestion(
+    const outcome = await context.expiry.answerOwnerQuestion(
       { name, by: person.id },
-      answer,
+      { kind: 'name_handed_over', to: owner, reason },
       createChangeSaver(call),
     );
     if (!outcome.ok) return { errors: { owner: formatWatchRefusal(outcome.refusal) } };

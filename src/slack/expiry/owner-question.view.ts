@@ -6,19 +6,19 @@ import { formatDomainName } from '../../zones/names.ts';
 import {
   type AnyBlock,
   button,
-  count,
+  escapeLine,
   escapeText,
+  formatCount,
   type Message,
   mention,
   message,
-  quote,
   section,
 } from '../kit/blocks.ts';
-import { buildDueStatus, expiresText, lineWithMenu, ownerDeadlineText, whenText } from './due.view.ts';
+import { buildDueStatus, dueTimeText, expiresText, lineWithMenu, ownerDeadlineText } from './due.view.ts';
 import type { CalculateCost } from './expiring.view.ts';
 import { formatName } from './expiry.view.ts';
 
-export interface QuestionPart {
+export interface QuestionMessageData {
   readonly names: readonly ListedName[];
   /** Number of unanswered questions in all messages. */
   readonly openCount: number;
@@ -26,14 +26,14 @@ export interface QuestionPart {
   readonly renewals: RenewalDays;
   /** Keyed by name. */
   readonly notes: ReadonlyMap<string, string>;
-  /** Reminders of other names. */
+  /** Blocks with reminders about other names. */
   readonly reminders: readonly AnyBlock[];
 }
 
-/** @param isFirst the first message asks; the others are in its thread */
-export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
-  const { names, reminders } = part;
-  const nameBlocks = names.flatMap((listed, index) => questionBlocks(listed, index, part));
+/** @param isFirst whether the message starts the thread */
+export function questionMessage(data: QuestionMessageData, isFirst: boolean): Message {
+  const { names, reminders } = data;
+  const nameBlocks = names.flatMap((listed, index) => questionBlocks(listed, index, data));
   const reminderBlocks = reminders.length === 0 ? [] : [section('*Also due*'), ...reminders];
   const [first] = names;
   const previousOwner = first?.domain.question?.from;
@@ -41,7 +41,7 @@ export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
     const text = handoverText(previousOwner, first);
     return message(text, [section(`${text}\nDo you still need it?`), ...nameBlocks, ...reminderBlocks]);
   }
-  const text = questionText(part);
+  const text = questionText(data);
   const title = isFirst
     ? text
     : `Also: ${names.map(({ domain }) => formatDomainName(domain.name)).join(', ')}`;
@@ -53,22 +53,22 @@ export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
 }
 
 function handoverText(previousOwner: string, { domain: { name, question } }: ListedName): string {
-  const noteSuffix = question?.note === undefined ? '' : `: “${quote(question.note)}”`;
+  const noteSuffix = question?.note === undefined ? '' : `: “${escapeLine(question.note)}”`;
   return `${mention(previousOwner)} handed ${formatName(name)} over to you${noteSuffix}`;
 }
 
-function questionText({ names, openCount }: QuestionPart): string {
+function questionText({ names, openCount }: QuestionMessageData): string {
   const [first] = names.filter(isQuestionOpen);
   if (first === undefined)
     return openCount === 0
       ? 'Thanks for your answers.'
-      : `Thanks. ${count(openCount, 'name')} in this thread still ${openCount === 1 ? 'needs' : 'need'} your answer.`;
+      : `Thanks. ${formatCount(openCount, 'name')} in this thread still ${openCount === 1 ? 'needs' : 'need'} your answer.`;
   const due = buildDueStatus(first);
   const name = formatDomainName(first.domain.name);
   const dueSuffix = due === undefined ? '' : ` ${expiresText(due)}`;
   return openCount === 1
     ? `Do you still need ${name}?${dueSuffix === '' ? '' : ` It${dueSuffix}.`}`
-    : `Do you still need these ${count(openCount, 'name')}?${dueSuffix === '' ? '' : ` The most urgent, ${name},${dueSuffix}.`}`;
+    : `Do you still need these ${formatCount(openCount, 'name')}?${dueSuffix === '' ? '' : ` The most urgent, ${name},${dueSuffix}.`}`;
 }
 
 export function isQuestionOpen({ domain }: ListedName): boolean {
@@ -82,7 +82,7 @@ const ANSWER_TEXTS = { keep: 'you’re keeping it', lapse: 'you’re letting it 
 function questionBlocks(
   listed: ListedName,
   index: number,
-  { calculateCost, renewals, notes }: QuestionPart,
+  { calculateCost, renewals, notes }: QuestionMessageData,
 ): AnyBlock[] {
   const { domain } = listed;
   const answer = getOwnerAnswer(domain, getExpiry(domain));
@@ -94,10 +94,10 @@ function questionBlocks(
   const line = section(
     dropMissing([
       formatName(domain.name),
-      due && whenText(due),
+      due && dueTimeText(due),
       due && ownerDeadlineText(due, calculateCost(listed), renewal),
     ]).join(' · '),
-    note !== undefined && `“${quote(note)}”`,
+    note !== undefined && `“${escapeLine(note)}”`,
   );
   return lineWithMenu(line, `ask_${index}`, answerButtons(domain.name), 'owner_question');
 }

@@ -13,9 +13,9 @@ const PHASE_TEXTS: Readonly<Record<LifecyclePhase, string>> = {
 /** Used in lists if the dates suggest that the name was deleted, but nothing confirms it. */
 export const POSSIBLY_DELETED = 'past its grace period, possibly deleted';
 
-/** @param isAssumed whether only the dates suggest that the name was deleted */
-export function phaseText(phase: LifecyclePhase, isAssumed: boolean): string {
-  return isAssumed
+/** @param isDeletionAssumed whether only the dates suggest that the name was deleted */
+export function phaseText(phase: LifecyclePhase, isDeletionAssumed: boolean): string {
+  return isDeletionAssumed
     ? '*Its grace period is over, and it may have been deleted.* It should have renewed automatically. Check the domain service.'
     : PHASE_TEXTS[phase];
 }

@@ -16,12 +16,12 @@ import {
   toFormOrigin,
   toViewer,
 } from '../feature.ts';
-import { count, LIMITS, lineSections, type Message, section, textMessage } from '../kit/blocks.ts';
+import { formatCount, LIMITS, lineSections, type Message, section, textMessage } from '../kit/blocks.ts';
 import {
   type Form,
   type FormOrigin,
   field,
-  readForm,
+  parseForm,
   reasonField,
   requiredReasonField,
   requiredTextSchema,
@@ -33,7 +33,7 @@ import {
 import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { createChangeSaver, requestConfirmation } from '../names/name-changes.ts';
 import { openForm } from '../open-form.ts';
-import { openAlreadyFieldText } from '../orders/asking.view.ts';
+import { alreadyOpenFieldText } from '../orders/asking.view.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
 import { toFieldErrors } from '../orders/input-issue.view.ts';
 import { joinErrorsByField } from '../orders/order-form.ts';
@@ -57,14 +57,14 @@ import {
 import { formatWatchRefusal } from './watch-list.view.ts';
 
 /*
- * The buttons of a digest. They contain the name, or the digest's id if they are about all names. Each click reads the
- * current state.
+ * The buttons of a digest. A button's value is a name, or the digest's subject if the button is about all names. Each
+ * click reads the current state.
  */
 
 /** The order's card goes to the name's channel, or else to the reminder channel. */
-async function findCardOrigin(call: Interaction, ownChannel: string | undefined): Promise<FormOrigin> {
+async function findCardOrigin(call: Interaction, preferredChannel: string | undefined): Promise<FormOrigin> {
   const { reminderChannel } = await call.context.savedSettings();
-  return { channelId: ownChannel ?? reminderChannel ?? call.channelId ?? '' };
+  return { channelId: preferredChannel ?? reminderChannel ?? call.channelId ?? '' };
 }
 
 async function findNameChannel({ context, value }: ActionCall): Promise<string | undefined> {
@@ -84,8 +84,8 @@ function findDigestChannel(subject: string): string | undefined {
 }
 
 /**
- * The thread of the digest. For a direct message, the name's channel or the reminder channel, because another person must
- * confirm.
+ * Returns the digest's thread. If the digest is a direct message, returns the name's channel or the reminder channel,
+ * where another person can confirm.
  */
 async function findThreadOrigin(call: ActionCall): Promise<FormOrigin> {
   if (call.channelId !== undefined && isDirectMessage(call.channelId)) {
@@ -95,7 +95,7 @@ async function findThreadOrigin(call: ActionCall): Promise<FormOrigin> {
 }
 
 /** Digests aren't updated, so an old button could renew a name a second time. */
-async function checkRepeatedRenewal(call: ActionCall): Promise<Message | undefined> {
+async function findRepeatedRenewalRefusal(call: ActionCall): Promise<Message | undefined> {
   const [domain, { reminderDays, reminderTimezone }] = await Promise.all([
     call.context.expiry.find(call.value),
     call.context.savedSettings(),
@@ -108,7 +108,7 @@ async function checkRepeatedRenewal(call: ActionCall): Promise<Message | undefin
 }
 
 async function openRenewForm(call: ActionCall): Promise<void> {
-  const refusal = await checkRepeatedRenewal(call);
+  const refusal = await findRepeatedRenewalRefusal(call);
   if (refusal !== undefined) return call.respond(refusal);
   const incidents = await call.context.names.incidents.listOpen([call.value]);
   if (incidents.some(rulesOutRenewal)) return call.respond(doNotRenewText(call.value));
@@ -132,7 +132,7 @@ async function openRenewManyForm(call: ActionCall): Promise<void> {
   await openForm(call, renewManyForm, origin, { period: '1' });
 }
 
-async function showAll(call: ActionCall): Promise<void> {
+async function showAllNames(call: ActionCall): Promise<void> {
   const { expiry, now } = call.context;
   const { digestId, destination } = parseDigestSubject(call.value);
   const [names, calculateCost] = await Promise.all([
@@ -169,7 +169,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
   checkAccess: (call) => renewForm.checkAccess?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
-    // Forms opened from the list of names contain the names. Forms opened from a digest contain its id.
+    // A form opened from the list of names contains the names. A form opened from a digest has a subject.
     const digest = origin.subject === undefined ? undefined : parseDigestSubject(origin.subject);
     const names =
       digest === undefined
@@ -186,12 +186,12 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     const fields = renewManyDeclaration.fields.map((field) =>
       field.name === 'names' ? { ...field, options, hint } : field,
     );
-    const selected = splitLines(values['names']).slice(0, MAX_NAMES);
-    return { form: { ...renewManyDeclaration, fields }, values: { ...values, names: selected } };
+    const selectedNames = splitLines(values['names']).slice(0, MAX_NAMES);
+    return { form: { ...renewManyDeclaration, fields }, values: { ...values, names: selectedNames } };
   },
 
   async submit(call): Promise<SubmissionResult> {
-    const parsed = readForm(renewManySchema, call.values);
+    const parsed = parseForm(renewManySchema, call.values);
     if ('errors' in parsed) return parsed;
     const { subject } = call.origin;
     const origin =
@@ -208,7 +208,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
       // With a field error, the other names stay selected.
       return {
         errors: {
-          names: openAlreadyFieldText(
+          names: alreadyOpenFieldText(
             outcome.order,
             names,
             await canSee(call.context.orders, outcome.order, toViewer(call)),
@@ -243,27 +243,27 @@ const snoozeForm: FormFeature<'snooze'> = {
 
   async render(call, origin, values) {
     const { subject: name = '' } = origin;
-    const { daysLeft, until, action } = (await call.context.expiry.findListed(name))?.deadline ?? {};
+    const { daysLeft, until, action } = (await call.context.expiry.findListedName(name))?.deadline ?? {};
     // `snooze` refuses names without a known deadline, and names on their last day.
-    const max =
+    const maxDays =
       daysLeft === undefined || daysLeft < 1 ? MAX_SNOOZE_DAYS : Math.min(daysLeft, MAX_SNOOZE_DAYS);
     const hint =
       until === undefined
         ? {}
         : {
-            hint: `At most ${count(max, 'day')}, because ${formatDomainName(name)} must be ${action === 'renew' ? 'renewed' : 'restored'} by ${formatDay(until)}.`,
+            hint: `At most ${formatCount(maxDays, 'day')}, because ${formatDomainName(name)} must be ${action === 'renew' ? 'renewed' : 'restored'} by ${formatDay(until)}.`,
           };
     const fields = snoozeDeclaration.fields.map((field) =>
-      field.name === 'days' ? { ...field, ...hint, range: { min: 1, max } } : field,
+      field.name === 'days' ? { ...field, ...hint, range: { min: 1, max: maxDays } } : field,
     );
     return {
       form: { ...snoozeDeclaration, fields },
-      values: { days: String(Math.min(DEFAULT_SNOOZE_DAYS, max)), ...values },
+      values: { days: String(Math.min(DEFAULT_SNOOZE_DAYS, maxDays)), ...values },
     };
   },
 
   async submit(call) {
-    const parsed = readForm(snoozeSchema, call.values);
+    const parsed = parseForm(snoozeSchema, call.values);
     if ('errors' in parsed) return parsed;
     const { days, reason } = parsed.value;
     const { context, origin } = call;
@@ -288,18 +288,18 @@ const lapseForm: FormFeature<'lapse'> = {
     const details = await loadLapseDetails(
       call.context,
       name,
-      call.context.names.impacts.assessStored(name, 'lapse'),
+      call.context.names.impacts.assessStoredFacts(name, 'lapse'),
     );
     return {
       intro: [
         section(lapseText(name)),
-        ...lineSections([...details.impact, details.deadlinesText !== '' && details.deadlinesText]),
+        ...lineSections([...details.impactLines, details.deadlinesText !== '' && details.deadlinesText]),
       ],
     };
   },
 
   async submit(call) {
-    const parsed = readForm(lapseSchema, call.values);
+    const parsed = parseForm(lapseSchema, call.values);
     if ('errors' in parsed) return parsed;
     const { context, origin } = call;
     const request = { name: origin.subject ?? '', origin: toMessagePlace(origin), ...parsed.value };
@@ -310,7 +310,7 @@ const lapseForm: FormFeature<'lapse'> = {
   },
 };
 
-const renewedSchema = z.object({
+const renewedElsewhereSchema = z.object({
   expires: textField(
     'Expires',
     { placeholder: 'YYYY-MM-DD', hint: 'I’ll use this date until the registry shows a new one.' },
@@ -322,13 +322,18 @@ const renewedSchema = z.object({
   ),
 });
 
-const renewedForm: FormFeature<'renewed'> = {
-  form: { name: 'renewed', title: 'Renewed elsewhere', submit: 'Save', fields: toFields(renewedSchema) },
+const renewedElsewhereForm: FormFeature<'renewed'> = {
+  form: {
+    name: 'renewed',
+    title: 'Renewed elsewhere',
+    submit: 'Save',
+    fields: toFields(renewedElsewhereSchema),
+  },
 
   render: (_call, { subject = '' }) => ({ intro: [section(newExpiryQuestion(subject))] }),
 
   async submit(call) {
-    const parsed = readForm(renewedSchema, call.values);
+    const parsed = parseForm(renewedElsewhereSchema, call.values);
     if ('errors' in parsed) return parsed;
     const { context, origin } = call;
     const { expires, note: reason } = parsed.value;
@@ -346,13 +351,13 @@ function toMessagePlace({ channelId, threadTs }: FormOrigin) {
 }
 
 export const reminders = {
-  forms: [renewManyForm, snoozeForm, lapseForm, renewedForm],
+  forms: [renewManyForm, snoozeForm, lapseForm, renewedElsewhereForm],
   actions: [
     { id: 'reminder_renew', run: openRenewForm },
-    { id: 'reminder_renewed', run: createFormOpener(renewedForm) },
+    { id: 'reminder_renewed', run: createFormOpener(renewedElsewhereForm) },
     { id: 'reminder_restore', run: openRestoreForm },
     { id: 'reminder_renew_many', run: openRenewManyForm },
-    { id: 'reminder_all', run: showAll },
+    { id: 'reminder_all', run: showAllNames },
     { id: 'reminder_snooze', run: createFormOpener(snoozeForm) },
     { id: 'reminder_lapse', run: createFormOpener(lapseForm) },
     { id: 'lapse_confirm', run: (call) => confirmProposal(call, ['lapse']) },

@@ -4,7 +4,7 @@ import { formatCsvIssue } from '../kit/csv-issue.view.ts';
 import { truncate } from '../kit/mrkdwn.ts';
 import { formatZoneIssue } from '../names/zone-issue.view.ts';
 
-/* Errors of the watch list, with what to do. Plain text for form fields. */
+/* Errors about the watch list, and what to do about them. Plain text, because form fields show them. */
 
 export function formatWatchRefusal(refusal: WatchRefusal): string {
   switch (refusal.code) {
@@ -65,11 +65,11 @@ export function headingsText(headings: readonly string[]): string {
   return [...shownHeadings, ...(headings.length > shownHeadings.length ? ['…'] : [])].join(', ');
 }
 
-export function listIssueText(issue: ListIssue): string {
-  return `Line ${issue.line}: ${listIssueReason(issue)} Nothing was imported.`;
+export function importIssueText(issue: ListIssue): string {
+  return `Line ${issue.line}: ${importIssueReason(issue)} Nothing was imported.`;
 }
 
-function listIssueReason(issue: ListIssue): string {
+function importIssueReason(issue: ListIssue): string {
   switch (issue.code) {
     case 'unknown_headings':
       return `Unknown ${issue.headings.length === 1 ? 'heading' : 'headings'}: ${headingsText(issue.headings)}. Use “name” or “domain”, and “expires”, “expiry date”, “expiration date” or “Ablaufdatum”. Rename the expiry column to “expires”, and remove unknown columns.`;

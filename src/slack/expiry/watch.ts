@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Expiry } from '../../expiry/expiry.ts';
+import type { ExpiryTracker } from '../../expiry/expiry.ts';
 import { parseName, parseNamesToWatch, parseRegistrableName } from '../../expiry/import.ts';
 import type { AddedName } from '../../expiry/watch-list.ts';
 import type { KnownName } from '../../names/names.ts';
-import { assessName, assessPosture } from '../../names/posture.ts';
+import { assessName, createPosture } from '../../names/posture.ts';
 import { type CommandCall, type Feature, type Interaction, isAdmin, toFormOrigin } from '../feature.ts';
 import { escapeText, type Message } from '../kit/blocks.ts';
 import { createChangeSaver, requestConfirmation } from '../names/name-changes.ts';
@@ -12,66 +12,83 @@ import {
   UNWATCH_USAGE,
   unwatchedText,
   type WatchResult,
-  watchedMessage,
   watchProblemText,
+  watchResultMessage,
 } from './watch.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/** If the lookup takes longer, a first reply says that it is running. */
+/** If the lookups take longer, an interim reply says that they are running. */
 const QUICK_LOOKUP_MS = 1_500;
-const LOOKUP_MS = 6_000;
+const LOOKUP_TIMEOUT_MS = 6_000;
 /** Leaves time to respond within 30 seconds of the command. */
-const LIST_MS = 25_000;
+const LIST_TIMEOUT_MS = 25_000;
 
 async function runWatch(call: Interaction, words: readonly string[], isCommand: boolean): Promise<void> {
-  const list = parseNamesToWatch(words);
-  if ('problem' in list) return call.respond(watchProblemText(list.problem));
-  const { names, date } = list;
+  const parsed = parseNamesToWatch(words);
+  if ('problem' in parsed) return call.respond(watchProblemText(parsed.problem));
+  const { names, date } = parsed;
   const isList = names.length > 1;
-  const added: (readonly [text: string, added: Awaited<ReturnType<Expiry['add']>>])[] = [];
+  const addOutcomes: (readonly [text: string, outcome: Awaited<ReturnType<ExpiryTracker['add']>>])[] = [];
   for (const text of names)
-    added.push([text, await call.context.expiry.add({ text, date }, createChangeSaver(call))] as const);
-  const maxMs = isList ? Math.max(LOOKUP_MS, call.arrivedAt + LIST_MS - performance.now()) : LOOKUP_MS;
+    addOutcomes.push([text, await call.context.expiry.add({ text, date }, createChangeSaver(call))] as const);
+  const timeoutMs = isList
+    ? Math.max(LOOKUP_TIMEOUT_MS, call.arrivedAt + LIST_TIMEOUT_MS - performance.now())
+    : LOOKUP_TIMEOUT_MS;
   const lookups = Promise.all(
-    added.map(async ([text, outcome]) => ({
+    addOutcomes.map(async ([text, outcome]) => ({
       text,
-      ...(outcome.ok ? await lookUp(call, outcome, maxMs) : { outcome }),
+      ...(outcome.ok ? await lookUp(call, outcome, timeoutMs) : { outcome }),
     })),
   );
-  // After a click, a first reply would replace the clicked message.
+  // After a click, an interim reply would replace the clicked message.
   const quickMs = Math.max(0, call.arrivedAt + QUICK_LOOKUP_MS - performance.now());
   const quickResults = await Promise.race([lookups, sleep(quickMs, undefined, { ref: false })]);
   if (quickResults === undefined && isCommand) await call.respond(lookingUpText(names.length));
   await call.respond(await buildWatchReply(call, await lookups, date), { replace: isCommand });
 }
 
-async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<Omit<WatchResult, 'text'>> {
+async function lookUp(
+  call: Interaction,
+  added: AddedName,
+  timeoutMs: number,
+): Promise<Omit<WatchResult, 'text'>> {
   const { expiry, now } = call.context;
-  const outcome = await expiry.lookUp(added, ms);
+  const outcome = await expiry.lookUp(added, timeoutMs);
   if (!outcome.ok) return { outcome };
   const knownName = await loadKnownName(call, added.name);
-  const { expiry: end, deletedAt } = outcome.domain;
+  const { expiry: domainExpiry, deletedAt } = outcome.domain;
   const time = now();
-  const dates = { expiresAt: end?.at, deletedAt, isLapsing: false, hasOwner: true, incidentSince: undefined };
-  const input = knownName && { name: added.name, history: knownName.history, at: time, certificateDays: [] };
-  const posture = input && assessPosture(input, undefined);
-  return { outcome, knownName, findings: assessName({ ...dates, posture }, time).findings };
+  const nameState = {
+    expiresAt: domainExpiry?.at,
+    deletedAt,
+    isLapsing: false,
+    hasOwner: true,
+    incidentSince: undefined,
+  };
+  const postureInput = knownName && {
+    name: added.name,
+    history: knownName.history,
+    at: time,
+    certificateDays: [],
+  };
+  const posture = postureInput && createPosture(postureInput, undefined);
+  return { outcome, knownName, findings: assessName({ ...nameState, posture }, time).findings };
 }
 
 async function buildWatchReply(
   call: Interaction,
   results: readonly WatchResult[],
-  date: string | undefined,
+  enteredDate: string | undefined,
 ): Promise<Message> {
   const { reminderTimezone, reminderChannel } = await call.context.savedSettings();
-  const confirmations = await Promise.all(
+  const confirmationTexts = await Promise.all(
     results.flatMap(({ outcome }) =>
       outcome.ok && outcome.proposal !== undefined ? [requestConfirmation(call, outcome.proposal)] : [],
     ),
   );
-  return watchedMessage(results, {
-    date,
-    confirmations,
+  return watchResultMessage(results, {
+    enteredDate,
+    confirmationTexts,
     hasReminders: reminderChannel !== undefined,
     isAdmin: isAdmin(call.context, call.person),
     timeZone: reminderTimezone,
@@ -94,12 +111,12 @@ async function runUnwatch(call: CommandCall): Promise<void> {
   if (!parsed.ok) return call.respond(escapeText(formatWatchRefusal(parsed.issue)));
   const { ascii, unicode } = parsed.value;
   const outcome = await call.context.protectedChanges.unwatch(ascii, call.person.id, toFormOrigin(call));
-  if (outcome.kind === 'waiting') return call.respond(await requestConfirmation(call, outcome.pending));
-  const registrable = parseRegistrableName(name);
-  if (outcome.kind === 'not_watched' && !registrable.ok)
-    return call.respond(escapeText(formatWatchRefusal(registrable.issue)));
-  if (outcome.kind === 'not_watched')
-    return call.respond(escapeText(formatWatchRefusal({ code: 'not_watched', name: unicode })));
+  if (outcome.kind === 'waiting') return call.respond(await requestConfirmation(call, outcome.proposal));
+  if (outcome.kind === 'not_watched') {
+    const registrable = parseRegistrableName(name);
+    const refusal = registrable.ok ? ({ code: 'not_watched', name: unicode } as const) : registrable.issue;
+    return call.respond(escapeText(formatWatchRefusal(refusal)));
+  }
   call.context.log.info({ name: ascii, by: call.person.id }, 'removed from the watch list');
   await call.respond(unwatchedText(ascii));
 }

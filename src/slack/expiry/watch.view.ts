@@ -1,4 +1,4 @@
-import { type Day, daysBetween, getExpiryDay } from '../../expiry/days.ts';
+import { countDaysBetween, type Day, getExpiryDay } from '../../expiry/days.ts';
 import type { NamesToWatchProblem } from '../../expiry/import.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
 import type { AddNameOutcome } from '../../expiry/watch-list.ts';
@@ -12,16 +12,16 @@ import {
   actions,
   button,
   code,
-  count,
+  escapeLine,
   escapeText,
+  formatCount,
   formatUtcDate,
   lineSections,
   type Message,
   message,
-  quote,
   section,
 } from '../kit/blocks.ts';
-import { formatDoubt } from '../names/doubt.view.ts';
+import { formatUnreliableDateReason } from '../names/doubt.view.ts';
 import { findingText } from '../names/posture.view.ts';
 import { DATELESS_STATE, datelessSentences, MANUAL_DATE_NOTE } from './dateless.view.ts';
 import {
@@ -48,8 +48,8 @@ export function watchProblemText(problem: NamesToWatchProblem): string {
   }
 }
 
-export function lookingUpText(names: number): string {
-  return `:hourglass_flowing_sand: Looking up ${count(names, 'name')}. Results will appear here within 30 seconds.`;
+export function lookingUpText(nameCount: number): string {
+  return `:hourglass_flowing_sand: Looking up ${formatCount(nameCount, 'name')}. Results will appear here within 30 seconds.`;
 }
 
 export interface WatchResult {
@@ -60,29 +60,32 @@ export interface WatchResult {
   readonly findings?: readonly Finding[] | undefined;
 }
 
-interface WatchAnswer {
+interface WatchReplyContext {
   /** The date as entered. */
-  readonly date: string | undefined;
+  readonly enteredDate: string | undefined;
   /** Sentences that say who must confirm changed dates. */
-  readonly confirmations: readonly string[];
+  readonly confirmationTexts: readonly string[];
   readonly hasReminders: boolean;
   readonly isAdmin: boolean;
   readonly timeZone: string;
   readonly now: Date;
 }
 
-/** Shows one line per name, or more details if there is only one. */
-export function watchedMessage(results: readonly WatchResult[], answer: WatchAnswer): Message {
-  const { date, confirmations, hasReminders, isAdmin } = answer;
+/** Shows one line per name, or more details if there is only one name. */
+export function watchResultMessage(
+  results: readonly WatchResult[],
+  replyContext: WatchReplyContext,
+): Message {
+  const { enteredDate, confirmationTexts, hasReminders, isAdmin } = replyContext;
   const isList = results.length > 1;
-  const lineGroups = results.map((result) => resultLines(result, answer, isList));
+  const lineGroups = results.map((result) => resultLines(result, replyContext, isList));
   const watchedCount = results.filter(({ outcome }) => outcome.ok).length;
   const refusals = results.flatMap(({ outcome }) => (outcome.ok ? [] : [{ issue: outcome.refusal }]));
   const offersReminders = watchedCount > 0 && !hasReminders;
-  return message(isList ? `${count(watchedCount, 'name')} watched` : (lineGroups[0]?.join(' ') ?? ''), [
-    isList && section(`*${count(watchedCount, 'name')} watched*`),
-    ...lineSections([...lineGroups.flat(), ...confirmations]),
-    ...watchDomainButtons(refusals, date),
+  return message(isList ? `${formatCount(watchedCount, 'name')} watched` : (lineGroups[0]?.join(' ') ?? ''), [
+    isList && section(`*${formatCount(watchedCount, 'name')} watched*`),
+    ...lineSections([...lineGroups.flat(), ...confirmationTexts]),
+    ...watchDomainButtons(refusals, enteredDate),
     offersReminders &&
       section(
         isAdmin
@@ -99,7 +102,7 @@ export function watchedMessage(results: readonly WatchResult[], answer: WatchAns
 
 function resultLines(
   { text, outcome, knownName, findings = [] }: WatchResult,
-  answer: WatchAnswer,
+  replyContext: WatchReplyContext,
   isList: boolean,
 ): string[] {
   if (!outcome.ok) {
@@ -109,33 +112,36 @@ function resultLines(
     ];
   }
   const { domain, wasWatched, ignoredDate, proposal } = outcome;
-  // The sentence about the confirmation says everything.
+  // The confirmation sentence already describes the change.
   if (!isList && proposal !== undefined) return [];
-  const { timeZone, now } = answer;
+  const { timeZone, now } = replyContext;
   const lastDay = domain.expiry && getExpiryDay(domain.expiry.at, domain.expiry.source, timeZone);
-  const daysLeft = lastDay === undefined ? undefined : daysBetween(formatCalendarDay(now, timeZone), lastDay);
+  const daysLeft =
+    lastDay === undefined ? undefined : countDaysBetween(formatCalendarDay(now, timeZone), lastDay);
   const registrar =
     getRegistrarName(knownName?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar;
   const problems = problemTexts(findings);
   if (!isList) {
-    const isDeleted = findings.some(({ code: found }) => found === 'expired');
-    const watched = { domain, wasWatched, lastDay, daysLeft, knownName, ignoredDate, isDeleted, now };
+    const isDeleted = findings.some(({ code: findingCode }) => findingCode === 'expired');
+    const watchedName = { domain, wasWatched, lastDay, daysLeft, knownName, ignoredDate, isDeleted, now };
     const details = dropMissing([registrar && `Registrar: ${registrar}`, ...problems]).join(' · ');
-    return dropMissing([watchedText(watched), details !== '' && details]);
+    return dropMissing([watchedNameText(watchedName), details !== '' && details]);
   }
   const expiryText =
     lastDay === undefined || daysLeft === undefined || domain.expiry === undefined
       ? `expiry unknown${isDateless(domain) ? `: ${DATELESS_STATE}` : ''}`
       : `${daysLeft < 0 ? 'expired' : 'expires'} ${formatDay(lastDay)} (${formatDaysLeft(daysLeft)}), ${domain.expiry.source === 'rdap' ? 'from the registry' : EXPIRY_SOURCE_TEXTS[domain.expiry.source]}`;
   const doubt =
-    domain.doubt !== undefined && !isDateless(domain) && `:warning: ${quote(formatDoubt(domain.doubt))}`;
+    domain.doubt !== undefined &&
+    !isDateless(domain) &&
+    `:warning: ${escapeLine(formatUnreliableDateReason(domain.doubt))}`;
   return [dropMissing([formatName(domain.name), expiryText, registrar, ...problems, doubt]).join(' · ')];
 }
 
 /** Leaves out notes, and `undated`, which has its own sentence. */
 function problemTexts(findings: readonly Finding[]): string[] {
   return findings
-    .filter(({ code: found }) => getLevel(found) !== 'note' && found !== 'undated')
+    .filter(({ code: findingCode }) => getLevel(findingCode) !== 'note' && findingCode !== 'undated')
     .map((finding) => findingText(finding));
 }
 
@@ -160,16 +166,16 @@ interface WatchedName {
   readonly now: Date;
 }
 
-function watchedText(watched: WatchedName): string {
-  const { domain, wasWatched, ignoredDate } = watched;
+function watchedNameText(watchedName: WatchedName): string {
+  const { domain, wasWatched, ignoredDate } = watchedName;
   return dropMissing([
     `${formatName(domain.name)} is ${wasWatched ? 'already' : 'now'} on the watch list.`,
-    ...(isUndated(domain) ? undatedSentences(watched) : [formatDate(watched)]),
+    ...(isUndated(domain) ? undatedSentences(watchedName) : [expirySentence(watchedName)]),
     isDateless(domain) && domain.expiry?.source === 'person' && MANUAL_DATE_NOTE,
     ignoredDate !== undefined && `I ignored your date, ${formatUtcDate(ignoredDate)}.`,
     domain.doubt !== undefined &&
       !isDateless(domain) &&
-      `${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
+      `${escapeLine(formatUnreliableDateReason(domain.doubt))}. I’ll try again.`,
   ]).join(' ');
 }
 
@@ -179,21 +185,21 @@ function undatedSentences({ domain: { name }, isDeleted, knownName }: WatchedNam
     : datelessSentences(name, knownName);
 }
 
-function formatDate({ domain: { name, expiry }, lastDay, daysLeft, now }: WatchedName): string {
+function expirySentence({ domain: { name, expiry }, lastDay, daysLeft, now }: WatchedName): string {
   if (expiry === undefined || lastDay === undefined || daysLeft === undefined) {
     return `I don’t know its expiry date yet. If you know it, enter it: \`/domain watch ${name} 2027-03-01\`.`;
   }
   const dateText = `${formatDay(lastDay)} (${formatDaysLeft(daysLeft)})`;
-  const isOver = expiry.at < now;
+  const isExpired = expiry.at < now;
   switch (expiry.source) {
     case 'rdap':
-      return `It ${isOver ? 'expired' : 'expires'} ${dateText}, according to the registry.`;
+      return `It ${isExpired ? 'expired' : 'expires'} ${dateText}, according to the registry.`;
     case 'whois':
-      return `It ${isOver ? 'expired' : 'expires'} ${dateText}, according to WHOIS.`;
+      return `It ${isExpired ? 'expired' : 'expires'} ${dateText}, according to WHOIS.`;
     case 'order':
       return `It expires about ${dateText}, estimated from the last order.`;
     case 'person':
-      return isOver
+      return isExpired
         ? `It expired ${dateText}, date entered manually. To correct it, use \`/domain watch ${name} 2027-03-01\`.`
         : `It expires ${dateText}, date entered manually.`;
   }

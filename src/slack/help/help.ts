@@ -25,9 +25,9 @@ const DEFAULT_READER = { isLinked: true, isAdmin: false };
 
 async function loadReader(call: Interaction): Promise<HelpReader> {
   const { accounts, directory, hasService } = call.context;
-  const loading = Promise.all([
+  const readerPromise = Promise.all([
     call.loadAccount(),
-    accounts.team.current(),
+    accounts.team.find(),
     directory.loadPerson(call.person.id, undefined),
   ]).then(
     ([account, team, person]) => ({
@@ -37,12 +37,15 @@ async function loadReader(call: Interaction): Promise<HelpReader> {
     }),
     () => DEFAULT_READER,
   );
-  const reader = await Promise.race([loading, sleep(READER_TIMEOUT_MS, DEFAULT_READER, { ref: false })]);
+  const reader = await Promise.race([
+    readerPromise,
+    sleep(READER_TIMEOUT_MS, DEFAULT_READER, { ref: false }),
+  ]);
   return { ...reader, hasService };
 }
 
 export function createHelp(listCommands: () => readonly RegisteredCommand[]) {
-  const help = {
+  const helpCommand = {
     usage: 'help [SUBCOMMAND]',
     summary: 'Show what I can do',
     example: '/domain help renew',
@@ -66,10 +69,13 @@ export function createHelp(listCommands: () => readonly RegisteredCommand[]) {
     },
   } as const;
 
-  async function showAll(call: ActionCall): Promise<void> {
+  async function showAllCommands(call: ActionCall): Promise<void> {
     call.acknowledge();
     const commands = listCommands().filter((command) => isOffered(command, call.context));
     await call.respond(allCommandsHelp(commands, await loadReader(call)), { replace: true });
   }
-  return { commands: [help], actions: [{ id: 'help_all', run: showAll }] } as const satisfies Feature;
+  return {
+    commands: [helpCommand],
+    actions: [{ id: 'help_all', run: showAllCommands }],
+  } as const satisfies Feature;
 }

@@ -11,7 +11,7 @@ import {
   section,
   textMessage,
 } from '../kit/blocks.ts';
-import { UNDOCUMENTED_TASKS } from '../names/rules.view.ts';
+import { UNDOCUMENTED_TASKS_NOTE } from '../names/rules.view.ts';
 
 /* Help, and the answer to an unknown subcommand. */
 
@@ -24,39 +24,50 @@ export interface HelpReader extends Capability {
   readonly isAdmin: boolean;
 }
 
-const EVERYDAY = 'Everyday';
+const EVERYDAY_TITLE = 'Everyday';
 
 /** In display order. */
-export const HELP_GROUPS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
-  { title: EVERYDAY, names: [] },
+export const HELP_GROUPS: readonly { readonly title: string; readonly commandNames: readonly string[] }[] = [
+  { title: EVERYDAY_TITLE, commandNames: [] },
   {
     title: 'Search and lists',
-    names: ['name', 'names', 'presets', 'rules', 'orders', 'order', 'receipt', 'prereg', 'policy', 'help'],
+    commandNames: [
+      'name',
+      'names',
+      'presets',
+      'rules',
+      'orders',
+      'order',
+      'receipt',
+      'prereg',
+      'policy',
+      'help',
+    ],
   },
-  { title: 'Watch', names: ['expiring', 'posture', 'watch', 'unwatch', 'import', 'calendar'] },
+  { title: 'Watch', commandNames: ['expiring', 'posture', 'watch', 'unwatch', 'import', 'calendar'] },
   {
     title: 'People and money',
-    names: ['link', 'whoami', 'use', 'unlink', 'key', 'away', 'back', 'mandates', 'prices', 'spend'],
+    commandNames: ['link', 'whoami', 'use', 'unlink', 'key', 'away', 'back', 'mandates', 'prices', 'spend'],
   },
-  { title: 'Admin', names: ['settings', 'audit', 'ledger'] },
+  { title: 'Admin', commandNames: ['settings', 'audit', 'ledger'] },
 ];
 
-interface Group {
+interface CommandGroup {
   readonly title: string;
   readonly commands: readonly HelpEntry[];
 }
 
-/** The title of the group that a command belongs to. */
-export function findGroup({ name }: { readonly name: string }): string {
-  return HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
+export function findGroupTitle({ name }: { readonly name: string }): string {
+  return HELP_GROUPS.find(({ commandNames }) => commandNames.includes(name))?.title ?? EVERYDAY_TITLE;
 }
 
-function listUsableGroups(commands: readonly HelpEntry[], reader: HelpReader): Group[] {
-  const getRank = ({ name }: HelpEntry) => HELP_GROUPS.flatMap(({ names }) => names).indexOf(name);
+function listUsableGroups(commands: readonly HelpEntry[], reader: HelpReader): CommandGroup[] {
+  const getRank = ({ name }: HelpEntry) =>
+    HELP_GROUPS.flatMap(({ commandNames }) => commandNames).indexOf(name);
   return HELP_GROUPS.map(({ title }) => ({
     title,
     commands: commands
-      .filter((command) => findGroup(command) === title && canUse(command, reader))
+      .filter((command) => findGroupTitle(command) === title && canUse(command, reader))
       .sort((a, b) => getRank(a) - getRank(b)),
   })).filter((group) => group.commands.length > 0);
 }
@@ -72,8 +83,8 @@ function lacksAccount(needs: Needs, { isLinked, hasTeamAccount = false }: HelpRe
 }
 
 const INTRO = '*Domain Steward* carries out domain tasks for you. Paid and risky tasks need approval.';
-const LINK_FIRST = 'To start, link your domain service account with `/domain link`.';
-const USES_TEAM_ACCOUNT =
+const LINK_FIRST_HINT = 'To start, link your domain service account with `/domain link`.';
+const TEAM_ACCOUNT_HINT =
   'You haven’t linked an account, so your approved orders use the team’s account. To link yours, use `/domain link`.';
 
 const WATCH_ONLY_INTRO =
@@ -82,23 +93,23 @@ const WATCH_ONLY_INTRO =
 function introText({ hasService, isLinked, hasTeamAccount = false }: HelpReader): string {
   if (!hasService) return WATCH_ONLY_INTRO;
   if (isLinked) return INTRO;
-  return `${INTRO}\n${hasTeamAccount ? USES_TEAM_ACCOUNT : LINK_FIRST}`;
+  return `${INTRO}\n${hasTeamAccount ? TEAM_ACCOUNT_HINT : LINK_FIRST_HINT}`;
 }
 
 function usageLine({ usage, summary }: HelpEntry): string {
   return `\`/domain ${usage}\`  ${summary}`;
 }
 
-/** The overview shows the first of these that the reader can use. */
-const MOST_USED = ['link', 'renew', 'create', 'name', 'orders', 'expiring', 'watch', 'import'];
-const MOST_USED_WATCH_ONLY = ['watch', 'import', 'expiring', 'name', 'names'];
+/** The overview shows the first commands in this list that the reader can use. */
+const MOST_USED_COMMANDS = ['link', 'renew', 'create', 'name', 'orders', 'expiring', 'watch', 'import'];
+const MOST_USED_WATCH_ONLY_COMMANDS = ['watch', 'import', 'expiring', 'name', 'names'];
 const MAX_OVERVIEW_COMMANDS = 5;
-const WATCH_ONLY_EXAMPLE = context(
+const WATCH_ONLY_EXAMPLE_HINT = context(
   'To see an example of any command, use `/domain help` with its name, such as `/domain help watch`.',
 );
 
 export function helpOverview(commands: readonly HelpEntry[], reader: HelpReader): Message {
-  const mostUsed = reader.hasService ? MOST_USED : MOST_USED_WATCH_ONLY;
+  const mostUsed = reader.hasService ? MOST_USED_COMMANDS : MOST_USED_WATCH_ONLY_COMMANDS;
   const shownCommands = mostUsed
     .flatMap((name) => commands.filter((command) => command.name === name))
     .filter((command) => canUse(command, reader) && !(command.name === 'link' && reader.isLinked))
@@ -111,16 +122,16 @@ export function helpOverview(commands: readonly HelpEntry[], reader: HelpReader)
       ? context(
           'To give approvers a reason, put it after two hyphens: `/domain renew cafe.rest 2 -- client paid`.',
           'To see an example of any command, use `/domain help` with its name, such as `/domain help renew`.',
-          UNDOCUMENTED_TASKS,
+          UNDOCUMENTED_TASKS_NOTE,
         )
-      : WATCH_ONLY_EXAMPLE,
+      : WATCH_ONLY_EXAMPLE_HINT,
   ]);
 }
 
 /** Commands that the reader can't use come last. */
 export function allCommandsHelp(commands: readonly HelpEntry[], reader: HelpReader): Message {
   const adminCommands = reader.isAdmin ? [] : commands.filter(({ needs }) => needs === 'admin');
-  const groups: readonly Group[] = [
+  const groups: readonly CommandGroup[] = [
     ...listUsableGroups(commands, reader),
     {
       title: 'After you link an account',
@@ -136,9 +147,9 @@ export function allCommandsHelp(commands: readonly HelpEntry[], reader: HelpRead
     reader.hasService
       ? context(
           'To see an example of any command, use `/domain help` with its name, such as `/domain help renew`.',
-          UNDOCUMENTED_TASKS,
+          UNDOCUMENTED_TASKS_NOTE,
         )
-      : WATCH_ONLY_EXAMPLE,
+      : WATCH_ONLY_EXAMPLE_HINT,
   ]);
 }
 
@@ -158,7 +169,9 @@ const TIME_HINT = 'To send it later, end the command with a time, such as `at 20
 export function commandHelp({ usage, summary, example, needs, time }: HelpEntry): Message {
   return textMessage(
     [
-      ...[`*\`/domain ${usage}\`*`, `${summary}.`, `For example: \`${example}\``],
+      `*\`/domain ${usage}\`*`,
+      `${summary}.`,
+      `For example: \`${example}\``,
       time === 'accepted' ? TIME_HINT : '',
       NEEDS_TEXTS[needs],
     ]
@@ -171,8 +184,8 @@ export const NO_SERVICE = textMessage(
   'No domain service is connected, so I can only watch names; the operator can set `SERVICE_JSON_URL` to connect one.',
 );
 
-export function unknownCommand(word: string, nearest: string | undefined): Message {
+export function unknownCommand(word: string, nearestCommand: string | undefined): Message {
   return textMessage(
-    `${nearest === undefined ? 'I don’t know this command.' : `${code(`/domain ${word}`)} isn’t a command. Did you mean ${code(`/domain ${nearest}`)}?`} To list all commands, use \`/domain help\`.`,
+    `${nearestCommand === undefined ? 'I don’t know this command.' : `${code(`/domain ${word}`)} isn’t a command. Did you mean ${code(`/domain ${nearestCommand}`)}?`} To list all commands, use \`/domain help\`.`,
   );
 }

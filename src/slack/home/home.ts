@@ -16,36 +16,36 @@ import { MAX_LISTED_INCIDENTS } from '../names/incident.view.ts';
 import { sendViewWithFallback } from '../outbound/fallback.ts';
 import { okResponseSchema } from '../outbound/web.ts';
 import {
-  HOME_SECTION_LENGTH,
   type HomeData,
   homeBlocks,
+  MAX_HOME_SECTION_ENTRIES,
   nonMemberBlocks,
   unavailableBlocks,
 } from './home.view.ts';
 
-/** Per section. The tab shows fewer orders or names, and counts the others. */
-const MAX_LOADED = 100;
+/** The tab shows fewer orders or names, and counts the others. */
+const MAX_LOADED_PER_SECTION = 100;
 
 export function publishHome(context: SlackContext, userId: string): Promise<void> {
   return context.homeTabUpdates.run(userId, () => publish(context, userId));
 }
 
 async function publish(context: SlackContext, userId: string): Promise<void> {
-  const blocks = await buildBlocks(context, userId).catch((err: unknown) => {
+  const blocks = await loadHomeBlocks(context, userId).catch((err: unknown) => {
     const reference = createErrorReference();
     context.log.error({ err, reference }, 'loading the Home tab failed');
     return unavailableBlocks(reference);
   });
-  await sendViewWithFallback(blocks, (shown) =>
+  await sendViewWithFallback(blocks, (shownBlocks) =>
     context.web.call(
       'views.publish',
-      { user_id: userId, view: { type: 'home', blocks: shown } },
+      { user_id: userId, view: { type: 'home', blocks: shownBlocks } },
       okResponseSchema,
     ),
   );
 }
 
-async function buildBlocks(context: SlackContext, userId: string): Promise<readonly KnownBlock[]> {
+async function loadHomeBlocks(context: SlackContext, userId: string): Promise<readonly KnownBlock[]> {
   const person = await context.directory.loadPerson(userId, undefined);
   return person.isMember
     ? homeBlocks(await loadHomeData(context, userId, isAdmin(context, person)))
@@ -55,17 +55,22 @@ async function buildBlocks(context: SlackContext, userId: string): Promise<reado
 async function loadHomeData(context: SlackContext, userId: string, isAdminView: boolean): Promise<HomeData> {
   const { store } = context.orders;
   const now = context.now();
-  const [account, incidents, teamAccount, standIns, orders, expiring, money, mandates, decisions, names] =
+  const [account, incidents, teamAccount, standIns, orders, expiring, money, mandates, orderQueue, names] =
     await Promise.all([
       context.accounts.findActive(userId),
       context.names.incidents.listAllOpen(MAX_LISTED_INCIDENTS),
-      context.accounts.team.current(),
-      context.standIns.current(context.now()),
-      store.list({ viewer: { id: userId }, requesterId: userId, states: OPEN_STATES, limit: MAX_LOADED }),
+      context.accounts.team.find(),
+      context.standIns.loadActiveStandIns(context.now()),
+      store.list({
+        viewer: { id: userId },
+        requesterId: userId,
+        states: OPEN_STATES,
+        limit: MAX_LOADED_PER_SECTION,
+      }),
       loadExpiringNames(context, userId),
       isAdminView ? loadMoney(context, userId) : undefined,
       findMandatesByPerson(context.orders, userId),
-      loadDecisions(context, userId, isAdminView),
+      loadOrderQueue(context, userId, isAdminView),
       context.portfolio.listAssessedNames({ filter: NO_FILTER, owners: [], now }),
     ]);
   return {
@@ -74,48 +79,53 @@ async function loadHomeData(context: SlackContext, userId: string, isAdminView: 
     teamAccount,
     isAdmin: isAdminView,
     incidents,
-    open: sortScheduledFirst(orders),
-    months: expiring.months,
+    openOrders: sortScheduledFirst(orders),
+    monthCounts: expiring.months,
     money,
     mandates,
-    ...decisions,
-    next: expiring.names,
-    owned: expiring.owned,
+    ...orderQueue,
+    expiringNames: expiring.names,
+    ownedNames: expiring.owned,
     renewals: expiring.renewals,
-    posture: summarizePosture(names, now).counts,
+    postureCounts: summarizePosture(names, now).counts,
     standIn: standIns.get(userId),
-    standsInFor: [...standIns]
+    coveredAbsences: [...standIns]
       .filter(([, standIn]) => standIn.userId === userId)
-      .map(([away, { until }]) => ({ userId: away, until })),
+      .map(([absentUserId, { until }]) => ({ userId: absentUserId, until })),
   };
 }
 
 const OPEN_STATES = ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'] as const;
 
-async function loadDecisions(context: SlackContext, userId: string, isAdminView: boolean) {
+async function loadOrderQueue(context: SlackContext, userId: string, isAdminView: boolean) {
   const { store } = context.orders;
   const [pendingOrders, unknownOrders, ordersToReview] = await Promise.all([
-    store.list({ viewer: 'system', states: ['PENDING'], limit: MAX_LOADED }),
-    store.list({ viewer: 'system', states: ['UNKNOWN'], limit: MAX_LOADED }),
-    isAdminView ? store.list({ viewer: 'system', isReviewOpen: true, limit: MAX_LOADED }) : [],
+    store.list({ viewer: 'system', states: ['PENDING'], limit: MAX_LOADED_PER_SECTION }),
+    store.list({ viewer: 'system', states: ['UNKNOWN'], limit: MAX_LOADED_PER_SECTION }),
+    isAdminView ? store.list({ viewer: 'system', isReviewOpen: true, limit: MAX_LOADED_PER_SECTION }) : [],
   ]);
   // Admins see all groups that can't be read. Other people see only the groups that they may belong to.
-  const queue = await loadApproverStatus(context.orders, userId, [...pendingOrders, ...unknownOrders], {
-    allGroups: isAdminView,
-  });
+  const approverStatus = await loadApproverStatus(
+    context.orders,
+    userId,
+    [...pendingOrders, ...unknownOrders],
+    {
+      allGroups: isAdminView,
+    },
+  );
   // The order that has waited longest comes first.
-  const toDecide = queue.isApprover ? queue.toDecide.toReversed() : undefined;
-  const shownOrders = toDecide?.slice(0, HOME_SECTION_LENGTH) ?? [];
+  const ordersToDecide = approverStatus.isApprover ? approverStatus.ordersToDecide.toReversed() : undefined;
+  const shownOrders = ordersToDecide?.slice(0, MAX_HOME_SECTION_ENTRIES) ?? [];
   return {
-    unreadableGroups: queue.unreadableGroups,
-    toDecide,
+    unreadableGroups: approverStatus.unreadableGroups,
+    ordersToDecide,
     briefings: new Map(
       await Promise.all(
         shownOrders.map(async (order) => [order.id, await loadBriefing(context, order)] as const),
       ),
     ),
-    toResolve: queue.toResolve,
-    toReview: ordersToReview.map((order) => ({
+    ordersToResolve: approverStatus.ordersToResolve,
+    emergencyReviews: ordersToReview.map((order) => ({
       order,
       canSignOff: order.emergencyApprovedBy !== userId && !isRequester(order, userId),
     })),
@@ -124,7 +134,7 @@ async function loadDecisions(context: SlackContext, userId: string, isAdminView:
 
 async function loadExpiringNames(context: SlackContext, userId: string) {
   const [names, owned, months] = await Promise.all([
-    context.expiry.loadNextExpiring(HOME_SECTION_LENGTH),
+    context.expiry.loadNextExpiring(MAX_HOME_SECTION_ENTRIES),
     loadOwnedNames(context, userId),
     context.expiry.countRenewalsByMonth(),
   ]);
@@ -135,8 +145,8 @@ async function loadExpiringNames(context: SlackContext, userId: string) {
 async function loadOwnedNames({ portfolio, expiry, now }: SlackContext, userId: string) {
   const query = { filter: NO_FILTER, owners: [userId], now: now(), cursor: undefined, isBackward: false };
   const [zones, rows] = await Promise.all([
-    portfolio.listZones({ ...query, limit: MAX_LOADED }),
-    portfolio.listPage({ ...query, limit: MAX_LOADED }),
+    portfolio.listZones({ ...query, limit: MAX_LOADED_PER_SECTION }),
+    portfolio.listPage({ ...query, limit: MAX_LOADED_PER_SECTION }),
   ]);
   if (rows.length === 0) return undefined;
   const renewableNames = await expiry.filterRenewable(rows.map(({ name }) => name));
@@ -151,11 +161,16 @@ async function loadMoney({ prices, spending, budgets, directory, now }: SlackCon
   const today = getUtcDay(now());
   const period = parseSpendPeriod(today.slice(0, 7));
   if (period === undefined) return undefined;
-  const [priceList, purchases, statuses, locale] = await Promise.all([
+  const [priceList, purchases, budgetStatuses, locale] = await Promise.all([
     prices.list(),
     spending.listPurchases(period.from, period.to),
     budgets.listStatuses(today),
     directory.findLocale(userId),
   ]);
-  return { month: period.text, spent: calculateSpend(priceList, purchases).total, budgets: statuses, locale };
+  return {
+    month: period.text,
+    spendTotal: calculateSpend(priceList, purchases).total,
+    budgets: budgetStatuses,
+    locale,
+  };
 }

@@ -14,41 +14,41 @@ import { compareImpacts } from '../../names/impact.ts';
 import type { ListedIncident } from '../../names/incident.ts';
 import type { PostureSummary } from '../../names/posture.ts';
 import type { Order } from '../../orders/order.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import { needsSignatures } from '../../policy/policy.ts';
 import { formatDomainName } from '../../zones/names.ts';
-import { hasPolicyRule, ruleNames } from '../approvals/decision.view.ts';
+import { formatRuleNames, hasPolicyRule } from '../approvals/decision.view.ts';
 import { emergencyReviewText, signOffButtons } from '../approvals/emergency.view.ts';
 import type { Capability } from '../capability.ts';
-import { buildDueStatus, deadlineText, whenText } from '../expiry/due.view.ts';
+import { buildDueStatus, deadlineText, dueTimeText } from '../expiry/due.view.ts';
 import { formatDay, formatName } from '../expiry/expiry.view.ts';
 import {
   actions,
   button,
   code,
   context,
-  count,
   divider,
+  escapeLine,
   escapeText,
+  formatCount,
   formatLocalTime,
   header,
   LIMITS,
   lineSections,
   mention,
   mentionApprover,
-  quote,
   section,
   table,
 } from '../kit/blocks.ts';
 import { mandateBlocksForHome } from '../mandates/mandate.view.ts';
-import { budgetLines, formatOverBudget, periodText } from '../money/budget.view.ts';
+import { budgetStatusLines, formatOverrunWarning, periodText } from '../money/budget.view.ts';
 import { amountsText } from '../money/price.view.ts';
 import { sumText } from '../money/spend.view.ts';
 import { firstIncidentBlocks } from '../names/incident.view.ts';
 import { postureSummaryText } from '../names/posture.view.ts';
 import {
   accountLine,
-  impactFindings,
+  impactWarningLines,
   systemText,
   type UnusualFact,
   unusualLines,
@@ -58,14 +58,14 @@ import {
   anyApproverText,
   decisionButtons,
   formatContext,
+  orderDetailsButton,
   orderLine,
+  orderLineWithTimes,
   orderTitle,
-  ownOrderLine,
   resolveButtons,
-  reviewButton,
   unsignedApproveButton,
 } from '../orders/order.view.ts';
-import { briefText, isStatementShown } from '../orders/statement.view.ts';
+import { briefStatementText, isStatementShown } from '../orders/statement.view.ts';
 
 export interface HomeData extends Capability {
   readonly account: Account | undefined;
@@ -76,27 +76,27 @@ export interface HomeData extends Capability {
   readonly incidents: readonly ListedIncident[];
   /** Approver groups whose members Slack didn't return. */
   readonly unreadableGroups: readonly string[];
-  readonly toDecide: readonly Order[] | undefined;
+  readonly ordersToDecide: readonly Order[] | undefined;
   readonly briefings: ReadonlyMap<string, Briefing>;
   /** Orders with an unknown outcome. */
-  readonly toResolve: readonly Order[];
+  readonly ordersToResolve: readonly Order[];
   /** Emergency approvals that must still be reviewed. Empty for people who aren't admins. */
-  readonly toReview: readonly { readonly order: Order; readonly canSignOff: boolean }[];
+  readonly emergencyReviews: readonly { readonly order: Order; readonly canSignOff: boolean }[];
   /** The stand-in while this person is absent. */
   readonly standIn: StandIn | undefined;
   /** Absences for which this person is the stand-in. */
-  readonly standsInFor: readonly StandIn[];
-  readonly open: readonly Order[];
+  readonly coveredAbsences: readonly StandIn[];
+  readonly openOrders: readonly Order[];
   /** The person's own names; undefined if there are none. */
-  readonly owned?: OwnedNames | undefined;
+  readonly ownedNames?: OwnedNames | undefined;
   /** Soonest first. */
-  readonly next: readonly ListedName[];
+  readonly expiringNames: readonly ListedName[];
   readonly renewals: RenewalDays;
-  readonly months: readonly MonthCount[];
+  readonly monthCounts: readonly MonthCount[];
   /** Active mandates that the person requested or approved. */
   readonly mandates?: readonly ActiveMandate[] | undefined;
   /** Number of watched names by their worst finding. */
-  readonly posture?: PostureSummary['counts'] | undefined;
+  readonly postureCounts?: PostureSummary['counts'] | undefined;
   readonly money?: HomeMoney | undefined;
 }
 
@@ -108,47 +108,46 @@ interface OwnedNames {
 
 interface HomeMoney {
   readonly month: string;
-  readonly spent: SpendSum;
+  readonly spendTotal: SpendSum;
   readonly budgets: readonly BudgetStatus[];
   /** The reader's BCP 47 tag. */
   readonly locale: string;
 }
 
 /** The maximum number of orders or names per section. */
-export const HOME_SECTION_LENGTH = 10;
+export const MAX_HOME_SECTION_ENTRIES = 10;
 /** Used if the full tab exceeds Slack's limit on blocks. */
-const SHORT_LENGTH = 5;
+const MAX_SHORT_SECTION_ENTRIES = 5;
 
 export function homeBlocks(data: HomeData): KnownBlock[] {
   const isLinked = data.account !== undefined || data.teamAccount !== undefined;
   const buildBlocks = !data.hasService ? watchOnlyBlocks : isLinked ? memberBlocks : firstStepsBlocks;
-  const blocks = buildBlocks(data, HOME_SECTION_LENGTH);
-  return blocks.length > LIMITS.viewBlocks ? buildBlocks(data, SHORT_LENGTH) : blocks;
+  const blocks = buildBlocks(data, MAX_HOME_SECTION_ENTRIES);
+  return blocks.length > LIMITS.viewBlocks ? buildBlocks(data, MAX_SHORT_SECTION_ENTRIES) : blocks;
 }
 
-/** @param length the maximum number of orders per section */
-function memberBlocks(data: HomeData, length: number): KnownBlock[] {
+function memberBlocks(data: HomeData, maxEntries: number): KnownBlock[] {
   return [
     header('Domain Steward'),
     section(accountSentence(data)),
     ...actions('home', [data.account === undefined && LINK_BUTTON, data.isAdmin && SETTINGS_BUTTON]),
     ...incidentBlocks(data),
-    ...posturePart(data),
-    ...unreadablePart(data),
-    ...standInPart(data),
-    ...waitingPart(data, length),
-    ...unresolvedPart(data.toResolve, length),
-    ...reviewPart(data.toReview, length),
-    ...openPart(data.open, length),
+    ...postureBlocks(data),
+    ...unreadableGroupBlocks(data),
+    ...standInBlocks(data),
+    ...ordersToDecideBlocks(data, maxEntries),
+    ...ordersToResolveBlocks(data.ordersToResolve, maxEntries),
+    ...emergencyReviewBlocks(data.emergencyReviews, maxEntries),
+    ...openOrderBlocks(data.openOrders, maxEntries),
     ...mandateBlocksForHome(data.mandates ?? []),
-    ...moneyPart(data.money),
-    ...ownedPart(data),
-    ...expiringPart(data),
+    ...moneyBlocks(data.money),
+    ...ownedNameBlocks(data),
+    ...expiringNameBlocks(data),
   ];
 }
 
-/** For a bot without a domain service. Outcomes with an earlier service may still be unknown. */
-function watchOnlyBlocks(data: HomeData, length: number): KnownBlock[] {
+/** For a bot without a domain service. Orders sent to an earlier service may still have an unknown outcome. */
+function watchOnlyBlocks(data: HomeData, maxEntries: number): KnownBlock[] {
   return [
     header('Domain Steward'),
     section(
@@ -156,16 +155,16 @@ function watchOnlyBlocks(data: HomeData, length: number): KnownBlock[] {
     ),
     ...actions('home', [data.isAdmin && SETTINGS_BUTTON]),
     ...incidentBlocks(data),
-    ...posturePart(data),
-    ...unresolvedPart(data.toResolve, length),
-    ...moneyPart(data.money),
-    ...ownedPart(data),
-    ...expiringPart(data),
+    ...postureBlocks(data),
+    ...ordersToResolveBlocks(data.ordersToResolve, maxEntries),
+    ...moneyBlocks(data.money),
+    ...ownedNameBlocks(data),
+    ...expiringNameBlocks(data),
   ];
 }
 
-function posturePart({ posture }: HomeData): KnownBlock[] {
-  return lineSections([posture && postureSummaryText(posture)]);
+function postureBlocks({ postureCounts }: HomeData): KnownBlock[] {
+  return lineSections([postureCounts && postureSummaryText(postureCounts)]);
 }
 
 const SETTINGS_BUTTON = button('home_settings', 'Settings', 'settings');
@@ -178,44 +177,48 @@ function accountSentence({ account, teamAccount }: HomeData): string {
 }
 
 /** For people without an account: pending orders, then the first steps. */
-function firstStepsBlocks(data: HomeData, length: number): KnownBlock[] {
+function firstStepsBlocks(data: HomeData, maxEntries: number): KnownBlock[] {
   return [
     header('Domain Steward'),
     ...incidentBlocks(data),
-    ...posturePart(data),
-    ...unreadablePart(data),
-    ...standInPart(data),
-    ...waitingPart(data, length),
-    ...unresolvedPart(data.toResolve, length),
-    ...reviewPart(data.toReview, length),
-    ...(data.open.length > 0 ? openPart(data.open, length) : []),
+    ...postureBlocks(data),
+    ...unreadableGroupBlocks(data),
+    ...standInBlocks(data),
+    ...ordersToDecideBlocks(data, maxEntries),
+    ...ordersToResolveBlocks(data.ordersToResolve, maxEntries),
+    ...emergencyReviewBlocks(data.emergencyReviews, maxEntries),
+    ...(data.openOrders.length > 0 ? openOrderBlocks(data.openOrders, maxEntries) : []),
     ...mandateBlocksForHome(data.mandates ?? []),
-    ...moneyPart(data.money),
-    ...ownedPart(data),
+    ...moneyBlocks(data.money),
+    ...ownedNameBlocks(data),
     divider,
     header('First steps'),
     ...lineSections([
       '1. Link your domain service account. I check and encrypt your credentials, and use them only for your orders.',
       '2. Use a command in any channel, for example `/domain renew cafe.rest`. Paid and risky tasks need approval.',
-      data.toDecide !== undefined &&
+      data.ordersToDecide !== undefined &&
         'You don’t need an account to approve orders. They appear here, and I’ll message you.',
     ]),
-    ...actions('home', [LINK_BUTTON, ...(data.isAdmin ? [SETTINGS_BUTTON] : [])]),
+    ...actions('home', [LINK_BUTTON, data.isAdmin && SETTINGS_BUTTON]),
     context('You don’t need an account for `/domain expiring` (lists expiring names) or `/domain help`.'),
   ];
 }
 
-function openPart(orders: readonly Order[], length: number): KnownBlock[] {
-  return buildPart(
+function openOrderBlocks(orders: readonly Order[], maxEntries: number): KnownBlock[] {
+  return entrySectionBlocks(
     {
       title: 'Your open orders',
       entries: orders.map((order) => [
-        { ...section(ownOrderLine(order)), block_id: `open_${order.id}`, accessory: reviewButton(order) },
+        {
+          ...section(orderLineWithTimes(order)),
+          block_id: `open_${order.id}`,
+          accessory: orderDetailsButton(order),
+        },
       ]),
       emptyText: 'You have no open orders. To see what you can do, use `/domain help`.',
       listCommand: '/domain orders mine',
     },
-    length,
+    maxEntries,
   );
 }
 
@@ -241,7 +244,7 @@ function incidentBlocks({ incidents }: HomeData): KnownBlock[] {
   return firstIncidentBlocks(incidents, MAX_SHOWN_INCIDENTS);
 }
 
-function standInPart({ standIn, standsInFor: absences }: HomeData): KnownBlock[] {
+function standInBlocks({ standIn, coveredAbsences: absences }: HomeData): KnownBlock[] {
   return lineSections([
     standIn !== undefined &&
       `${mention(standIn.userId)} is your stand-in until ${formatLocalTime(standIn.until)}. To end this earlier, use \`/domain back\`.`,
@@ -252,12 +255,12 @@ function standInPart({ standIn, standsInFor: absences }: HomeData): KnownBlock[]
 }
 
 /** Explains why orders may be missing, and what admins can do. */
-function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): KnownBlock[] {
+function unreadableGroupBlocks({ unreadableGroups, ordersToDecide, isAdmin }: HomeData): KnownBlock[] {
   if (unreadableGroups.length === 0) return [];
   const groups = unreadableGroups.map(mentionApprover).join(' and ');
   const sentences = dropMissing([
     `:warning: Slack didn’t return the members of ${groups}.`,
-    toDecide === undefined &&
+    ordersToDecide === undefined &&
       'If you’re one of them, orders that wait for your approval are missing here. Open this tab again in a minute.',
     isAdmin &&
       'Until this is fixed, only approvers who are listed by name can approve. If it continues, check that the group exists and that I have the permission `usergroups:read`.',
@@ -265,7 +268,7 @@ function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): Know
   return [context(sentences.join(' '))];
 }
 
-interface Part {
+interface EntrySection {
   readonly title: string;
   readonly entries: readonly (readonly KnownBlock[])[];
   /** Shown if there are no entries. If undefined, the section is left out. */
@@ -273,38 +276,43 @@ interface Part {
   readonly listCommand: string;
 }
 
-function buildPart({ title, entries, emptyText, listCommand }: Part, length: number): KnownBlock[] {
+function entrySectionBlocks(
+  { title, entries, emptyText, listCommand }: EntrySection,
+  maxEntries: number,
+): KnownBlock[] {
   if (entries.length === 0)
     return emptyText === undefined ? [] : [divider, header(title), section(emptyText)];
-  const hiddenCount = entries.length - length;
+  const hiddenCount = entries.length - maxEntries;
   return dropMissing([
     divider,
     header(title),
-    ...entries.slice(0, length).flat(),
+    ...entries.slice(0, maxEntries).flat(),
     hiddenCount > 0 && context(`There are ${hiddenCount} more. To list all, use \`${listCommand}\`.`),
   ]);
 }
 
 /** Empty for people who aren't approvers. */
-function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBlock[] {
-  if (toDecide === undefined) return [];
-  return buildPart(
+function ordersToDecideBlocks({ ordersToDecide, briefings }: HomeData, maxEntries: number): KnownBlock[] {
+  if (ordersToDecide === undefined) return [];
+  return entrySectionBlocks(
     {
       title: 'Waiting for your approval',
-      entries: toDecide.map((order) => waitingEntry(order, briefings.get(order.id))),
+      entries: ordersToDecide.map((order) => orderToDecideEntry(order, briefings.get(order.id))),
       emptyText: 'No orders are waiting for your approval.',
       listCommand: '/domain orders pending',
     },
-    length,
+    maxEntries,
   );
 }
 
 /** If the entry can't show everything that is sent, a button that opens the details replaces Approve. */
-function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[] {
+function orderToDecideEntry(order: Order, briefing: Briefing | undefined): KnownBlock[] {
   const entry = section(decisionText(order, briefing));
   const statement = order.bulk === undefined ? briefing?.statement : undefined;
   const fieldsText =
-    statement === undefined || isStatementShown([entry], statement) ? '' : briefText(statement, order);
+    statement === undefined || isStatementShown([entry], statement)
+      ? ''
+      : briefStatementText(statement, order);
   const details = fieldsText === '' ? [] : [section(fieldsText)];
   const isFullyShown = isStatementShown([entry, ...details], statement);
   return [
@@ -313,28 +321,28 @@ function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[
     ...actions(`home_${order.id}`, [
       ...decisionButtons(order, isFullyShown),
       isFullyShown && unsignedApproveButton(order),
-      (isFullyShown || needsSignatures(order.requirements)) && reviewButton(order),
+      (isFullyShown || needsSignatures(order.requirements)) && orderDetailsButton(order),
     ]),
   ];
 }
 
-function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] {
-  return buildPart(
+function ordersToResolveBlocks(orders: readonly Order[], maxEntries: number): KnownBlock[] {
+  return entrySectionBlocks(
     {
       title: 'Outcome unknown',
       entries: orders.map((order) => [
         section(`${orderLine(order)}\nCheck with the domain service whether it was carried out.`),
-        ...actions(`settle_${order.id}`, [...resolveButtons(order), reviewButton(order)]),
+        ...actions(`settle_${order.id}`, [...resolveButtons(order), orderDetailsButton(order)]),
       ]),
       listCommand: '/domain orders',
     },
-    length,
+    maxEntries,
   );
 }
 
 /** For orders whose price wasn't calculated. */
 function chargeTexts(order: Order): string[] {
-  switch (findTask(order.task).findCharge(order.items.map(({ name }) => name))) {
+  switch (getOrderTask(order.task).findCharge(order.items.map(({ name }) => name))) {
     case 'yes':
       return ['costs money'];
     case 'assumed':
@@ -346,22 +354,25 @@ function chargeTexts(order: Order): string[] {
   }
 }
 
-function reviewPart(orders: HomeData['toReview'], length: number): KnownBlock[] {
-  return buildPart(
+function emergencyReviewBlocks(orders: HomeData['emergencyReviews'], maxEntries: number): KnownBlock[] {
+  return entrySectionBlocks(
     {
       title: 'Emergency approvals to sign off',
       entries: orders.map(({ order, canSignOff }) => [
         section(`${emergencyReviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign off on it.'}`),
-        ...actions(`review_${order.id}`, [...(canSignOff ? signOffButtons(order) : []), reviewButton(order)]),
+        ...actions(`review_${order.id}`, [
+          ...(canSignOff ? signOffButtons(order) : []),
+          orderDetailsButton(order),
+        ]),
       ]),
       listCommand: '/domain orders review',
     },
-    length,
+    maxEntries,
   );
 }
 
-/** Facts that the entry already shows, and findings about rows, which *Look at it* shows. */
-const SHOWN_FACTS: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
+/** Facts that the entry shows elsewhere, and findings about rows, which only the details show. */
+const OMITTED_FACTS: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   'price',
   'account',
   'budget',
@@ -375,14 +386,14 @@ function impactLines(briefing: Briefing): string[] {
   if (impact === 'none') return [];
   if (impact === 'unseen') return [worstImpactLine(impact)];
   return impactChangeLines(compareImpacts(impact.atRequest, impact.latest)).length > 0
-    ? impactFindings(briefing)
+    ? impactWarningLines(briefing)
     : [worstImpactLine(impact.latest)];
 }
 
 function decisionText(order: Order, briefing: Briefing | undefined): string {
   const demoPrefix = isDemoContext(order.account.context) ? 'DEMO · ' : '';
-  const { cost, budgets } = briefing ?? {};
-  const exceeded = budgets?.exceeded ?? [];
+  const { cost, budgetComparison } = briefing ?? {};
+  const exceededBudgets = budgetComparison?.exceeded ?? [];
   const price = cost === undefined || cost.sums.length === 0 ? undefined : `about ${amountsText(cost.sums)}`;
   return dropMissing([
     [
@@ -393,16 +404,16 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
     cost !== undefined &&
       cost.sums.length > 0 &&
       cost.unknown > 0 &&
-      `:warning: Price unknown for ${count(cost.unknown, 'name')}`,
-    `Requested by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · approve by ${formatLocalTime(order.expiresAt)}`}`,
-    exceeded.length > 0 && formatOverBudget(exceeded),
+      `:warning: Price unknown for ${formatCount(cost.unknown, 'name')}`,
+    `Requested by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${escapeLine(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · approve by ${formatLocalTime(order.expiresAt)}`}`,
+    exceededBudgets.length > 0 && formatOverrunWarning(exceededBudgets),
     ...ruleLines(order),
     ...(briefing === undefined ? [] : impactLines(briefing)),
     accountLine(order),
-    ...(briefing === undefined ? [] : unusualLines(order, briefing, SHOWN_FACTS)),
+    ...(briefing === undefined ? [] : unusualLines(order, briefing, OMITTED_FACTS)),
     dropMissing([
       systemText(order),
-      order.approvalsRequired > 1 && `needs ${count(order.approvalsRequired, 'approval')}`,
+      order.approvalsRequired > 1 && `needs ${formatCount(order.approvalsRequired, 'approval')}`,
       code(order.id),
     ]).join(' · '),
   ]).join('\n');
@@ -417,65 +428,67 @@ function ruleLines({ requirements }: Order): string[] {
     .slice(0, MAX_SHOWN_REQUIREMENTS)
     .map(
       ({ rule, needed, approvers }) =>
-        `Needs ${count(needed, 'approval')} from ${anyApproverText(approvers, needed)}: ${ruleNames([rule])}`,
+        `Needs ${formatCount(needed, 'approval')} from ${anyApproverText(approvers, needed)}: ${formatRuleNames([rule])}`,
     );
   const hiddenCount = requirements.list.length - shownLines.length;
   return hiddenCount === 0
     ? shownLines
-    : [...shownLines, `Needs approvals for ${count(hiddenCount, 'more rule')}`];
+    : [...shownLines, `Needs approvals for ${formatCount(hiddenCount, 'more rule')}`];
 }
 
-function moneyPart(money: HomeMoney | undefined): KnownBlock[] {
-  if (money === undefined || (money.spent.nameCount === 0 && money.budgets.length === 0)) return [];
-  const { month, spent, budgets, locale } = money;
+function moneyBlocks(money: HomeMoney | undefined): KnownBlock[] {
+  if (money === undefined || (money.spendTotal.nameCount === 0 && money.budgets.length === 0)) return [];
+  const { month, spendTotal, budgets, locale } = money;
   const spentText =
-    spent.nameCount === 0 ? 'nothing' : `${sumText(spent, locale)}, for ${count(spent.nameCount, 'name')}`;
+    spendTotal.nameCount === 0
+      ? 'nothing'
+      : `${sumText(spendTotal, locale)}, for ${formatCount(spendTotal.nameCount, 'name')}`;
   return [
     divider,
     header('Money'),
-    ...lineSections([`Spent in ${periodText(month)}: ${spentText}`, ...budgetLines(budgets, locale)]),
+    ...lineSections([`Spent in ${periodText(month)}: ${spentText}`, ...budgetStatusLines(budgets, locale)]),
     context('Prices are from your price list. For details and the forecast, use `/domain spend`.'),
   ];
 }
 
-function ownedPart({ owned, renewals }: HomeData): KnownBlock[] {
-  if (owned === undefined) return [];
-  const { count: nameCount, next } = owned;
+function ownedNameBlocks({ ownedNames, renewals }: HomeData): KnownBlock[] {
+  if (ownedNames === undefined) return [];
+  const { count: nameCount, next } = ownedNames;
   const dueStatus = next && buildDueStatus(next);
   return [
     section(
       `*Your names*: ${nameCount} (\`/domain names owner:me\`)`,
       next !== undefined &&
         dueStatus !== undefined &&
-        `Next decision due: ${formatName(next.domain.name)} · ${whenText(dueStatus)} · ${deadlineText(dueStatus, [], renewals.get(next.domain.name))}`,
+        `Next decision due: ${formatName(next.domain.name)} · ${dueTimeText(dueStatus)} · ${deadlineText(dueStatus, [], renewals.get(next.domain.name))}`,
     ),
   ];
 }
 
-function expiringPart({ next: names, renewals, months }: HomeData): KnownBlock[] {
-  const heading = [divider, header('Expiring next')];
+function expiringNameBlocks({ expiringNames: names, renewals, monthCounts }: HomeData): KnownBlock[] {
+  const headingBlocks = [divider, header('Expiring next')];
   if (names.length === 0) {
     return [
-      ...heading,
+      ...headingBlocks,
       section(
         'No watched names expire within a year. To add names, use `/domain watch NAME` or `/domain import`.',
       ),
     ];
   }
   return dropMissing([
-    ...heading,
-    months.some(({ count }) => count > 0) &&
+    ...headingBlocks,
+    monthCounts.some(({ count }) => count > 0) &&
       table({
         caption: 'Expirations by month',
         columns: ['Month', 'Names'],
-        rows: months.map(({ label, count }) => [label, String(count)]),
-        pageSize: months.length,
+        rows: monthCounts.map(({ label, count }) => [label, String(count)]),
+        pageSize: monthCounts.length,
       }),
     table({
       caption: 'Next to expire',
       columns: ['Name', 'Days left', 'To do', 'Expires'],
       rows: names
-        .slice(0, HOME_SECTION_LENGTH)
+        .slice(0, MAX_HOME_SECTION_ENTRIES)
         .map((listed) => [formatDomainName(listed.domain.name), ...deadlineCells(listed, renewals)]),
     }),
     context('To see prices or renew names, use `/domain expiring`.'),

@@ -1,4 +1,4 @@
-import { count, section, textMessage } from '../kit/blocks.ts';
+import { formatCount, section, textMessage } from '../kit/blocks.ts';
 import { noticeView } from '../kit/form.ts';
 
 export const DELAY_NOTICE = textMessage('This takes longer than usual. I’ll answer here.');
@@ -16,14 +16,14 @@ export const NOT_IN_ORGANIZATION = textMessage(
 );
 
 export const NOT_AN_ADMIN = textMessage('Only admins can do this. Ask a workspace admin or owner.');
-export const ADMIN_UNKNOWN = textMessage(
+export const ADMIN_STATUS_UNKNOWN = textMessage(
   'Slack can’t confirm right now that you’re an admin. Try again in a minute.',
 );
 
 /** @param orderId the order that the message is about */
-export function retiredMessage(link: string | undefined, orderId: string | undefined) {
+export function uneditableMessageNotice(currentMessageUrl: string | undefined, orderId: string | undefined) {
   const alternatives = [
-    ...(link === undefined ? [] : [`the <${link}|current message>`]),
+    ...(currentMessageUrl === undefined ? [] : [`the <${currentMessageUrl}|current message>`]),
     ...(orderId === undefined ? [] : [`\`/domain order ${orderId}\``]),
   ];
   const nextStep = alternatives.length === 0 ? 'A new message follows' : `Use ${alternatives.join(' or ')}`;
@@ -34,7 +34,7 @@ export const OPENED_TOO_LATE = 'Opening this took too long for Slack. Try again.
 
 export const rateLimitedMessage = (seconds: number) =>
   textMessage(
-    `Too many commands and clicks within a minute, so this one was ignored. Try again in ${count(seconds, 'second')}.`,
+    `Too many commands and clicks within a minute, so this one was ignored. Try again in ${formatCount(seconds, 'second')}.`,
   );
 
 /** For a form that another release of the bot opened. */

@@ -11,8 +11,8 @@ const deliveryKindSchema = z.union([
 ]);
 
 /**
- * Measures how long Slack waits, from the time when Bolt has verified a delivery.
- * @param onAcknowledged called with the delivery's kind and the seconds
+ * Measures the time from Bolt's verification of a delivery to its acknowledgement.
+ * @param onAcknowledged called with the delivery's kind and the measured seconds
  */
 export function measureAcknowledgements(
   app: App,
@@ -35,14 +35,14 @@ export function measureAcknowledgements(
 export interface Acknowledgement {
   /** Further calls do nothing. Never throws. */
   send(): void;
-  /** Whether the delivery was acknowledged on timeout, so that the person has seen no outcome yet. */
+  /** Whether the delivery was acknowledged on timeout, before the person saw an outcome. */
   readonly isLate: boolean;
   /** In ms, from `performance.now`. */
   readonly arrivedAt: number;
 }
 
 /** Slack gives up after 3 s. */
-export const ACKNOWLEDGE_WITHIN_MS = 2_000;
+export const ACKNOWLEDGEMENT_TIMEOUT_MS = 2_000;
 
 /** Acknowledges on timeout, even if the work is still pending. */
 export function createAcknowledgement(ack: () => Promise<void>, log: Log): Acknowledgement {
@@ -59,7 +59,7 @@ export function createAcknowledgement(ack: () => Promise<void>, log: Log): Ackno
   const timer = setTimeout(() => {
     isLate = true;
     send();
-  }, ACKNOWLEDGE_WITHIN_MS);
+  }, ACKNOWLEDGEMENT_TIMEOUT_MS);
   return {
     send,
     arrivedAt,

@@ -6,7 +6,7 @@ import type { SlackContext } from '../context.ts';
 import { publishHome } from '../home/home.ts';
 import { isFullMember } from '../outbound/directory.ts';
 import { createWebClientOptions } from '../outbound/web.ts';
-import { ACKNOWLEDGE_WITHIN_MS, measureAcknowledgements } from './acknowledgement.ts';
+import { ACKNOWLEDGEMENT_TIMEOUT_MS, measureAcknowledgements } from './acknowledgement.ts';
 import { createDeliveryHandlers } from './deliveries.ts';
 import { directoryEventSchema, homePayloadSchema } from './payload.ts';
 import { createBoltLogger, createReceiver, type SlackMode } from './receiver.ts';
@@ -24,7 +24,7 @@ export interface SlackApp {
   stop(timeoutMs: number): Promise<boolean>;
 }
 
-/** Connects Bolt to the features. */
+/** Creates the Bolt app and registers its listeners. */
 export function createSlackApp(options: {
   readonly context: SlackContext;
   readonly botToken: Secret;
@@ -33,7 +33,7 @@ export function createSlackApp(options: {
   readonly mode: SlackMode;
   /** Called with each delivery's kind and the seconds until it was acknowledged. */
   readonly onAcknowledged?: (kind: string, seconds: number) => void;
-  /** Limit on commands, shortcuts and clicks per person and minute. Default: 600. */
+  /** Limit on commands, shortcuts and clicks per person per minute. Default: 600. */
   readonly commandsPerMinute?: number | undefined;
 }): SlackApp {
   const { context, mode } = options;
@@ -83,7 +83,8 @@ export function createSlackApp(options: {
       if (!isStopping) {
         isStopping = true;
         // The socket is needed to acknowledge deliveries that arrived over it.
-        if (mode.kind === 'socket') await tracker.waitForCurrent(Math.min(ACKNOWLEDGE_WITHIN_MS, timeoutMs));
+        if (mode.kind === 'socket')
+          await tracker.waitForCurrentWork(Math.min(ACKNOWLEDGEMENT_TIMEOUT_MS, timeoutMs));
         await receiver.stop();
       }
       return tracker.waitUntilIdle(Math.max(0, timeoutMs - (performance.now() - startedAt)));
@@ -101,10 +102,10 @@ async function handleEvent(context: SlackContext, { track }: WorkTracker, body: 
     const { user } = event;
     context.directory.forgetPerson(user.id);
     const { offboard, portfolio } = context;
-    const applyChange = isFullMember(user, context) ? portfolio.recordOwnerReturned : offboard;
-    // If the change can't be applied, the regular check for departures finds the person.
+    const applyChange = isFullMember(user, context) ? portfolio.recordOwnerReturn : offboard;
+    // If the change can't be applied, the periodic check for departures finds the person.
     const work = track('offboarding', () => applyChange(user.id));
-    await Promise.race([work, sleep(ACKNOWLEDGE_WITHIN_MS, undefined, { ref: false })]);
+    await Promise.race([work, sleep(ACKNOWLEDGEMENT_TIMEOUT_MS, undefined, { ref: false })]);
   }
 }
 

@@ -11,7 +11,7 @@ import { noticeView, toSections } from '../kit/form.ts';
 import type { Person } from '../outbound/directory.ts';
 import { okResponseSchema, SlackApiError } from '../outbound/web.ts';
 import {
-  ADMIN_UNKNOWN,
+  ADMIN_STATUS_UNKNOWN,
   DELAY_NOTICE,
   DONE_NOTICE,
   NOT_A_MEMBER,
@@ -40,13 +40,13 @@ export interface Delivery {
 
 const openedViewSchema = okResponseSchema.extend({ view: z.object({ id: z.string() }) });
 
-const DELAY_NOTICE_MS = 2_500;
+const DELAY_NOTICE_AFTER_MS = 2_500;
 
 function createNonMember(userId: string): Person {
   return { id: userId, isMember: false, isAdmin: false, isConfirmed: false };
 }
 
-/** The interaction can be used to reply, but grants no rights. */
+/** With the default person, the interaction can be used to reply, but grants no rights. */
 export function createInteraction(
   context: SlackContext,
   delivery: Delivery,
@@ -66,9 +66,10 @@ export function createInteraction(
     const message = typeof reply === 'string' ? textMessage(reply) : reply;
     const target = { person, channelId, threadTs, responseUrl };
     // A click in the Home tab can be answered only by direct message or, if Slack refuses that, in a modal.
-    const isOnHome = triggerId !== undefined && responseUrl === undefined && (channelId ?? '') === '';
-    if (isOnHome) {
-      if (await respondBefore(context, target, message, acknowledgement.arrivedAt + NOTIFY_WITHIN_MS)) return;
+    const isHomeClick = responseUrl === undefined && (channelId ?? '') === '';
+    if (isHomeClick) {
+      if (await respondBefore(context, target, message, acknowledgement.arrivedAt + RESPOND_WITHIN_MS))
+        return;
       if (await showInModal(message, openView)) return;
     }
     await respondWithRetries(context, target, message, options);
@@ -97,8 +98,8 @@ export function createInteraction(
       acknowledgement.send();
       let viewId: string;
       try {
-        const opened = await retryWithinTrigger(acknowledgement.arrivedAt, () => openView(view));
-        viewId = opened.view.id;
+        const response = await retryWithinTrigger(acknowledgement.arrivedAt, () => openView(view));
+        viewId = response.view.id;
       } catch (error) {
         await onFailed?.();
         if (error instanceof SlackApiError && /trigger/.test(error.code ?? '')) {
@@ -121,10 +122,10 @@ function showInModal(message: Message, openView: (view: ModalView) => Promise<un
 }
 
 /** Leaves time to open a modal within the trigger's 3 seconds. */
-const NOTIFY_WITHIN_MS = 1_700;
+const RESPOND_WITHIN_MS = 1_700;
 
-/** A trigger is valid for 3 seconds after the action. The rest is for the network in both directions. */
-const TRIGGER_MS = 2_700;
+/** A trigger is valid for 3 seconds after the action. The difference allows for network latency. */
+const TRIGGER_TIMEOUT_MS = 2_700;
 
 /**
  * Makes a call that uses a trigger. Retries after a rate limit while the trigger is valid.
@@ -136,20 +137,20 @@ async function retryWithinTrigger<T>(arrivedAt: number, call: () => Promise<T>):
       return await call();
     } catch (error) {
       if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) throw error;
-      if (performance.now() + error.retryAfterMs > arrivedAt + TRIGGER_MS) throw error;
+      if (performance.now() + error.retryAfterMs > arrivedAt + TRIGGER_TIMEOUT_MS) throw error;
       await sleep(error.retryAfterMs);
     }
   }
 }
 
-async function checkPrecondition(
+async function findPreconditionRefusal(
   interaction: Interaction,
   { needs, name }: Precondition,
 ): Promise<Message | undefined> {
   const { context, person } = interaction;
   if (!person.isMember) return context.orgId === undefined ? NOT_A_MEMBER : NOT_IN_ORGANIZATION;
   if (needs === 'admin' && !isAdmin(context, person))
-    return person.isConfirmed ? NOT_AN_ADMIN : ADMIN_UNKNOWN;
+    return person.isConfirmed ? NOT_AN_ADMIN : ADMIN_STATUS_UNKNOWN;
   if (!isOffered({ needs }, context)) return NO_SERVICE;
   const needsLinkIfService = needs === 'linked_if_service' || needs === 'linked_or_owner';
   const needsLink = needs === 'linked' || (needsLinkIfService && context.hasService);
@@ -172,22 +173,22 @@ interface Precondition {
   readonly name?: string | undefined;
 }
 
-/** Identifies the person and checks preconditions. */
+/** Identifies the person and checks the precondition. */
 export async function authorize(
   context: SlackContext,
   delivery: Delivery,
   precondition: Precondition,
-): Promise<{ readonly call: Interaction } | { readonly refusal: Message }> {
-  if (precondition.needs === 'nothing') return { call: createInteraction(context, delivery) };
+): Promise<{ readonly interaction: Interaction } | { readonly refusal: Message }> {
+  if (precondition.needs === 'nothing') return { interaction: createInteraction(context, delivery) };
   const person = await context.directory.loadPerson(delivery.userId, delivery.homeTeamId);
-  const call = createInteraction(context, delivery, person);
-  const refusal = await checkPrecondition(call, precondition);
-  return refusal === undefined ? { call } : { refusal };
+  const interaction = createInteraction(context, delivery, person);
+  const refusal = await findPreconditionRefusal(interaction, precondition);
+  return refusal === undefined ? { interaction } : { refusal };
 }
 
 /**
- * Runs an action if it is authorized. The person always gets an answer.
- * @param activity for the log
+ * Runs an action if the person is authorized. Otherwise, replies with the refusal.
+ * @param activity identifies the action in the log
  */
 export async function handleDelivery(
   context: SlackContext,
@@ -206,18 +207,18 @@ export async function handleDelivery(
   const delayTimer = setTimeout(() => {
     const target = { ...delivery, person: unauthorizedInteraction.person };
     if (!hasReplied) void respond(context, target, DELAY_NOTICE).catch(() => undefined);
-  }, DELAY_NOTICE_MS);
+  }, DELAY_NOTICE_AFTER_MS);
   try {
     const authorization = await authorize(context, delivery, precondition);
     if ('refusal' in authorization) return await unauthorizedInteraction.respond(authorization.refusal);
-    const interaction = authorization.call;
+    const interaction = authorization.interaction;
     await run({
       ...interaction,
       respond: trackReply(interaction.respond),
       respondIfLate: trackReply(interaction.respondIfLate),
       open: trackReply(interaction.open),
     });
-    // Deliveries that were acknowledged late always get an answer.
+    // Deliveries that were acknowledged late always get a reply.
     if (!hasReplied) await interaction.respondIfLate(DONE_NOTICE);
   } catch (error) {
     await unauthorizedInteraction.respond(reportError(context.log, error, activity));

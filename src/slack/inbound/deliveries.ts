@@ -8,13 +8,13 @@ import { unknownCommand } from '../help/help.view.ts';
 import { publishHome } from '../home/home.ts';
 import { ACTIONS, COMMANDS, FORMS, TASK_MENU } from '../index.ts';
 import { type Message, parseMenuChoice } from '../kit/blocks.ts';
-import { createLimiter } from '../kit/limiter.ts';
+import { createRateLimiter } from '../kit/limiter.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
-import { parseCommandLine, splitTime, suggestLine } from '../kit/parse.ts';
+import { parseCommandLine, splitTime, suggestCommandLine } from '../kit/parse.ts';
 import { openForm } from '../open-form.ts';
 import { parseCardBlockId } from '../orders/card.view.ts';
 import { loadPermalink } from '../outbound/post-message.ts';
-import { NOT_A_MEMBER, rateLimitedMessage, retiredMessage, UNKNOWN_FORM } from './access.view.ts';
+import { NOT_A_MEMBER, rateLimitedMessage, UNKNOWN_FORM, uneditableMessageNotice } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { createInteraction, type Delivery, handleDelivery } from './authorize.ts';
 import { findNames } from './names-in-text.ts';
@@ -25,7 +25,7 @@ import {
   parseOrigin,
   readFormValues,
   shortcutPayloadSchema,
-  toSender,
+  toDeliveryFields,
   viewPayloadSchema,
 } from './payload.ts';
 import { submitForm } from './submission.ts';
@@ -36,36 +36,36 @@ interface BoltDelivery {
   readonly ack: () => Promise<void>;
 }
 
-/** Ten per second are more than a person can do. A program must not block the bot for others. */
-const COMMANDS_PER_MINUTE = 600;
+/** More than a person can do, but few enough that a program can't block the bot for others. */
+const DEFAULT_COMMANDS_PER_MINUTE = 600;
 
 /** @param commandsPerMinute commands, shortcuts and clicks per person */
 export function createDeliveryHandlers(
   context: SlackContext,
   { track, runInBackground }: WorkTracker,
-  commandsPerMinute = COMMANDS_PER_MINUTE,
+  commandsPerMinute = DEFAULT_COMMANDS_PER_MINUTE,
 ) {
-  const handleLimited = createLimitedHandler(context, commandsPerMinute);
+  const handleWithRateLimit = createRateLimitedHandler(context, commandsPerMinute);
   const createHandler =
     (activity: string, run: DeliveryRunner<void>) =>
     ({ body, ack }: BoltDelivery) =>
-      runInBackground(activity, ack, (acknowledgement) => run(handleLimited, body, acknowledgement));
+      runInBackground(activity, ack, (acknowledgement) => run(handleWithRateLimit, body, acknowledgement));
   return {
     onCommand: createHandler('command', runCommand),
 
     onButton: ({ body, ack }: BoltDelivery) =>
       runInBackground('button', ack, async (acknowledgement) => {
-        const homeOwner = await runAction(handleLimited, body, acknowledgement);
+        const homeUserId = await runAction(handleWithRateLimit, body, acknowledgement);
         acknowledgement.send();
-        await adoptShownCard(context, actionPayloadSchema.parse(body));
-        if (homeOwner !== undefined) await publishHome(context, homeOwner);
+        await recordCardLocation(context, actionPayloadSchema.parse(body));
+        if (homeUserId !== undefined) await publishHome(context, homeUserId);
       }),
 
     onShortcut: ({ body, ack }: BoltDelivery) =>
       runInBackground('shortcut', ack, async (acknowledgement) => {
-        await runShortcut(handleLimited, body, acknowledgement);
+        await runShortcut(handleWithRateLimit, body, acknowledgement);
         acknowledgement.send();
-        await adoptShownCard(context, shortcutPayloadSchema.parse(body));
+        await recordCardLocation(context, shortcutPayloadSchema.parse(body));
       }),
 
     onGlobalShortcut: createHandler('shortcut', runGlobalShortcut),
@@ -83,10 +83,10 @@ export function createDeliveryHandlers(
 }
 
 /**
- * If a delivery comes from an order's card, records where the card is, so that it can be updated. Slack's
- * response to posting it may have been lost.
+ * If a delivery comes from an order's card, records the card's location. The location is unknown if Slack's
+ * response to posting the card was lost.
  */
-async function adoptShownCard(
+async function recordCardLocation(
   { adoptCard }: SlackContext,
   { user, channel, message }: z.infer<typeof actionPayloadSchema> | z.infer<typeof shortcutPayloadSchema>,
 ): Promise<void> {
@@ -96,7 +96,7 @@ async function adoptShownCard(
 }
 
 /** Returns the reply if Slack no longer lets the bot edit the clicked message. */
-async function buildRetiredReply(
+async function buildUneditableMessageReply(
   interaction: Interaction,
   { channel, message }: z.infer<typeof actionPayloadSchema>,
 ): Promise<Message | undefined> {
@@ -105,34 +105,35 @@ async function buildRetiredReply(
   const replacement = await notifications.findReplacement({ channelId: channel.id, ts: message.ts });
   if (replacement === undefined) return undefined;
   interaction.acknowledge();
-  const { subject, current } = replacement;
+  const { subject, currentMessage } = replacement;
   // The link to a direct message works only for its recipient.
   const isReadable =
-    current !== undefined && (current.channelId === channel.id || !isDirectMessage(current.channelId));
-  const link = isReadable ? await loadPermalink(web, current) : undefined;
-  return retiredMessage(link, subject.kind === 'order' ? subject.id : undefined);
+    currentMessage !== undefined &&
+    (currentMessage.channelId === channel.id || !isDirectMessage(currentMessage.channelId));
+  const link = isReadable ? await loadPermalink(web, currentMessage) : undefined;
+  return uneditableMessageNotice(link, subject.kind === 'order' ? subject.id : undefined);
 }
 
-type LimitedHandler = (
+type RateLimitedHandler = (
   delivery: Delivery,
   precondition: { readonly needs: Needs; readonly activity: string; readonly name?: string },
   run: (interaction: Interaction) => Promise<void>,
 ) => Promise<void>;
 
 type DeliveryRunner<Result> = (
-  handleLimited: LimitedHandler,
+  handleWithRateLimit: RateLimitedHandler,
   body: unknown,
   acknowledgement: Acknowledgement,
 ) => Promise<Result>;
 
-function createLimitedHandler(context: SlackContext, commandsPerMinute: number): LimitedHandler {
-  const limiter = createLimiter(commandsPerMinute, MINUTE_MS);
+function createRateLimitedHandler(context: SlackContext, commandsPerMinute: number): RateLimitedHandler {
+  const limiter = createRateLimiter(commandsPerMinute, MINUTE_MS);
 
   function findRateLimitRefusal(userId: string): Message | undefined {
-    const seconds = limiter.take(userId);
-    if (seconds === undefined) return undefined;
-    context.log.warn({ userId }, 'a person sends too many commands and clicks');
-    return rateLimitedMessage(seconds);
+    const retryAfterSeconds = limiter.recordUse(userId);
+    if (retryAfterSeconds === undefined) return undefined;
+    context.log.warn({ userId }, 'a person exceeded the rate limit of commands and clicks');
+    return rateLimitedMessage(retryAfterSeconds);
   }
 
   return async (delivery, precondition, run) => {
@@ -144,7 +145,7 @@ function createLimitedHandler(context: SlackContext, commandsPerMinute: number):
   };
 }
 
-const runCommand: DeliveryRunner<void> = async (handleLimited, body, acknowledgement) => {
+const runCommand: DeliveryRunner<void> = async (handleWithRateLimit, body, acknowledgement) => {
   const payload = commandPayloadSchema.parse(body);
   const line = parseCommandLine(payload.text);
   const command = COMMANDS.get(line.subcommand === '' ? 'help' : line.subcommand);
@@ -160,11 +161,13 @@ const runCommand: DeliveryRunner<void> = async (handleLimited, body, acknowledge
     acknowledgement,
   };
   const activity = `/domain ${command?.name ?? '(unknown)'}`;
-  await handleLimited(delivery, { needs: command?.needs ?? 'nothing', activity }, async (call) => {
+  await handleWithRateLimit(delivery, { needs: command?.needs ?? 'nothing', activity }, async (call) => {
     if (command === undefined) {
-      const offeredCommands = [...COMMANDS.values()].filter((item) => isOffered(item, call.context));
+      const offeredCommands = [...COMMANDS.values()].filter((offeredCommand) =>
+        isOffered(offeredCommand, call.context),
+      );
       const names = offeredCommands.map(({ name }) => name);
-      await call.respond(unknownCommand(line.subcommand, suggestLine(line, names)));
+      await call.respond(unknownCommand(line.subcommand, suggestCommandLine(line, names)));
     } else {
       const wordsAndTime = command.time === undefined ? { words: line.words } : splitTime(line.words);
       await command.run({ ...call, channelId: delivery.channelId, reason: line.reason, ...wordsAndTime });
@@ -172,29 +175,29 @@ const runCommand: DeliveryRunner<void> = async (handleLimited, body, acknowledge
   });
 };
 
-/** @returns the owner of the clicked Home tab, or of a modal opened from it */
-const runAction: DeliveryRunner<string | undefined> = async (handleLimited, body, acknowledgement) => {
+/** @returns the ID of the person if the click was in the Home tab or in a modal opened from the Home tab */
+const runAction: DeliveryRunner<string | undefined> = async (handleWithRateLimit, body, acknowledgement) => {
   const payload = actionPayloadSchema.parse(body);
   const [click] = payload.actions;
-  const option = click?.selected_option?.value ?? '';
-  const menuChoice = click && parseMenuChoice(click.action_id, option);
+  const selectedValue = click?.selected_option?.value ?? '';
+  const menuChoice = click && parseMenuChoice(click.action_id, selectedValue);
   const action = click && ACTIONS.get(menuChoice?.id ?? click.action_id);
   if (click === undefined || action === undefined) return undefined;
   const view = payload.view ?? undefined;
   const origin = view === undefined ? undefined : parseOrigin(view);
   const delivery = {
-    ...toSender(payload),
+    ...toDeliveryFields(payload),
     isInModal: view?.type === 'modal',
     channelId: payload.channel?.id ?? origin?.channelId,
     threadTs: payload.message?.thread_ts ?? origin?.threadTs,
     deliveryId: `action:${payload.user.id}:${action.id}:${click.action_ts}`,
     acknowledgement,
   };
-  const value = menuChoice?.value ?? click.value ?? option;
+  const value = menuChoice?.value ?? click.value ?? selectedValue;
   const precondition = { needs: action.needs, activity: action.id, name: value };
-  await handleLimited(delivery, precondition, async (call) => {
-    const retiredReply = await buildRetiredReply(call, payload);
-    if (retiredReply !== undefined) return call.respond(retiredReply);
+  await handleWithRateLimit(delivery, precondition, async (call) => {
+    const uneditableMessageReply = await buildUneditableMessageReply(call, payload);
+    if (uneditableMessageReply !== undefined) return call.respond(uneditableMessageReply);
     await action.run({
       ...call,
       value,
@@ -204,7 +207,7 @@ const runAction: DeliveryRunner<string | undefined> = async (handleLimited, body
       view:
         view === undefined || origin === undefined
           ? undefined
-          : { id: view.id, form: view.callback_id, values: readFormValues(view), origin },
+          : { id: view.id, formName: view.callback_id, values: readFormValues(view), origin },
     });
   });
   const isFromHome = view?.type === 'home' || origin?.channelId === '';
@@ -214,24 +217,24 @@ const runAction: DeliveryRunner<string | undefined> = async (handleLimited, body
 const SHORTCUT_PRECONDITION = { needs: TASK_MENU.needs, activity: 'shortcut' };
 
 function toShortcutDelivery(payload: z.infer<typeof globalShortcutPayloadSchema>) {
-  return { ...toSender(payload), isInModal: false, deliveryId: `shortcut:${payload.trigger_id}` };
+  return { ...toDeliveryFields(payload), isInModal: false, deliveryId: `shortcut:${payload.trigger_id}` };
 }
 
-const runShortcut: DeliveryRunner<void> = async (handleLimited, body, acknowledgement) => {
+const runShortcut: DeliveryRunner<void> = async (handleWithRateLimit, body, acknowledgement) => {
   const payload = shortcutPayloadSchema.parse(body);
   const channelId = payload.channel.id;
   const threadTs = payload.message.thread_ts ?? payload.message.ts;
   const delivery = { ...toShortcutDelivery(payload), channelId, threadTs, acknowledgement };
-  await handleLimited(delivery, SHORTCUT_PRECONDITION, (call) =>
+  await handleWithRateLimit(delivery, SHORTCUT_PRECONDITION, (call) =>
     openForm(call, TASK_MENU, { channelId, threadTs }, { names: findNames(payload.message.text ?? '') }),
   );
 };
 
 /** Outside a direct message, the person chooses the channel for the card. */
-const runGlobalShortcut: DeliveryRunner<void> = async (handleLimited, body, acknowledgement) => {
+const runGlobalShortcut: DeliveryRunner<void> = async (handleWithRateLimit, body, acknowledgement) => {
   const shortcut = toShortcutDelivery(globalShortcutPayloadSchema.parse(body));
   const delivery = { ...shortcut, channelId: undefined, threadTs: undefined, acknowledgement };
-  await handleLimited(delivery, SHORTCUT_PRECONDITION, (call) =>
+  await handleWithRateLimit(delivery, SHORTCUT_PRECONDITION, (call) =>
     openForm(call, TASK_MENU, { channelId: '' }),
   );
 };

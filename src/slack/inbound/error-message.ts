@@ -7,10 +7,10 @@ import { SlackApiError } from '../outbound/web.ts';
 import {
   addOrderCheckHint,
   addReference,
+  DATABASE_NOT_RESPONDING,
   DATABASE_WRITE_ERRORS,
   KEY_MISSING,
-  NO_DATABASE,
-  SOMETHING_WRONG,
+  SOMETHING_WENT_WRONG,
   UNDECRYPTABLE,
 } from './error-message.view.ts';
 
@@ -25,8 +25,8 @@ function formatCause(error: unknown): string {
     return escapeText(`${cause} ${remedy}`);
   }
   const databaseError = databaseErrorSchema.safeParse(error).data;
-  if (databaseError === undefined) return SOMETHING_WRONG;
-  return DATABASE_WRITE_ERRORS[databaseError.code ?? ''] ?? NO_DATABASE;
+  if (databaseError === undefined) return SOMETHING_WENT_WRONG;
+  return DATABASE_WRITE_ERRORS[databaseError.code ?? ''] ?? DATABASE_NOT_RESPONDING;
 }
 
 export function reportError(log: Log, error: unknown, activity: string): Message {

@@ -5,8 +5,8 @@ export const DATABASE_WRITE_ERRORS: Readonly<Record<string, string>> = {
   53100: 'My database is full, so nothing new can be saved. Tell your operator.',
   25006: 'My database can’t save changes right now. Try again in a minute.',
 };
-export const NO_DATABASE = 'My database doesn’t respond right now. Try again in a minute.';
-export const SOMETHING_WRONG =
+export const DATABASE_NOT_RESPONDING = 'My database doesn’t respond right now. Try again in a minute.';
+export const SOMETHING_WENT_WRONG =
   'Something went wrong on my side. Try again in a minute. If it keeps failing, tell your operator.';
 export const KEY_MISSING =
   'I can’t decrypt the data for this, because an encryption key is missing. Nothing is lost, and nothing was sent. Try again in a few minutes. Your operator can find the missing key’s ID in the log.';

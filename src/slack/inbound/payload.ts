@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { FormOrigin, FormValues } from '../kit/form.ts';
 import { slackUserSchema } from '../outbound/directory.ts';
 
-// Slack's deliveries. Only the fields in use are listed, because others may change.
+// Schemas of Slack's deliveries. They contain only the fields in use, because others may change.
 
 export const commandPayloadSchema = z.object({
   team_id: z.string(),
@@ -21,7 +21,12 @@ const interactionSchema = z.object({
   response_url: z.string().optional(),
 });
 
-export function toSender({ user, team, trigger_id, response_url }: z.infer<typeof interactionSchema>) {
+export function toDeliveryFields({
+  user,
+  team,
+  trigger_id,
+  response_url,
+}: z.infer<typeof interactionSchema>) {
   return {
     userId: user.id,
     homeTeamId: user.team_id ?? team?.id,

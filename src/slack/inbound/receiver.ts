@@ -5,7 +5,7 @@ import type { Log } from '../../lib/log.ts';
 import type { Secret } from '../../service/secret.ts';
 import {
   createWebClientOptions,
-  findRetryAfter,
+  getRetryAfterMs,
   isTokenError,
   type SlackApiError,
   toSlackApiError,
@@ -20,8 +20,8 @@ export interface SlackReceiver {
   /** Handles Slack's signed requests; undefined in Socket Mode. */
   readonly requestListener: RequestListener | undefined;
   /**
-   * Resolves when deliveries can arrive. Keeps trying while Slack has an outage.
-   * @throws {SlackApiError} if Slack refuses the app's token
+   * Resolves when deliveries can arrive. Retries while Slack has an outage.
+   * @throws {SlackApiError} if Slack rejects the app's token
    */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -43,7 +43,7 @@ function createHttpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
   let isOpen = false;
   return {
     boltReceiver,
-    // The bot's own server calls it, because it also serves health checks and metrics.
+    // Called by the bot's HTTP server, which also serves health checks and metrics.
     requestListener: (request, response) => boltReceiver.requestListener(request, response),
     start: async () => {
       isOpen = true;
@@ -55,14 +55,14 @@ function createHttpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
   };
 }
 
-const FIRST_WAIT_MS = 250;
-const MAX_WAIT_MS = 30_000;
+const INITIAL_BACKOFF_MS = 250;
+const MAX_BACKOFF_MS = 30_000;
 /** Covers the time from requesting a URL until Slack's `hello` message. */
 const CONNECT_TIMEOUT_MS = 20_000;
 
 /**
- * Reconnects itself, because the client's own reconnect waits 5 seconds even if Slack requested the
- * reconnect, and ends the process if it fails.
+ * Replaces the reconnects of Slack's client, which wait 5 seconds even if Slack requested the reconnect, and
+ * end the process if they fail.
  */
 function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log): SlackReceiver {
   const boltReceiver = new SocketModeReceiver({
@@ -76,24 +76,23 @@ function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log:
   let isConnecting = false;
   let socketError: unknown;
 
-  /** @throws {SlackApiError} only if `canFail` is set and Slack refuses the token */
-  async function connect(canFail: boolean): Promise<void> {
+  async function connect(throwsTokenErrors: boolean): Promise<void> {
     isConnecting = true;
-    let backoffMs = FIRST_WAIT_MS;
+    let backoffMs = INITIAL_BACKOFF_MS;
     while (!shutdown.signal.aborted) {
-      const error = await tryConnecting();
+      const error = await tryConnect();
       if (error === undefined) break;
-      if (canFail && isTokenError(error)) throw error;
-      const waitMs = findRetryAfter(error) ?? backoffMs;
+      if (throwsTokenErrors && isTokenError(error)) throw error;
+      const waitMs = getRetryAfterMs(error) ?? backoffMs;
       if (!shutdown.signal.aborted)
         log.warn({ err: error, waitMs }, 'connecting to Slack failed, will retry');
       await sleep(waitMs, undefined, { signal: shutdown.signal }).catch(() => undefined);
-      backoffMs = Math.min(backoffMs * 2, MAX_WAIT_MS);
+      backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
     }
     isConnecting = false;
   }
 
-  async function tryConnecting(): Promise<SlackApiError | undefined> {
+  async function tryConnect(): Promise<SlackApiError | undefined> {
     const timeout = new AbortController();
     socketError = undefined;
     try {
@@ -137,8 +136,8 @@ function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log:
   };
 }
 
-/** Log lines of Slack's client about events and errors that are logged here with more detail. */
-const REPEATED_LOG_LINES = /^(WebSocket error|Failed to retrieve a new WSS URL)/;
+/** Log lines of Slack's client about errors that this module logs with more detail. */
+const REDUNDANT_LOG_LINES = /^(WebSocket error|Failed to retrieve a new WSS URL)/;
 
 /**
  * Writes Bolt's log lines to the bot's log. Leaves out debug lines, which contain whole payloads, and objects
@@ -153,7 +152,7 @@ export function createBoltLogger(log: Log): Logger {
         .filter((part) => typeof part === 'string')
         .join(' ')
         .trim();
-      if (REPEATED_LOG_LINES.test(text) || (text === '' && err === undefined)) return;
+      if (REDUNDANT_LOG_LINES.test(text) || (text === '' && err === undefined)) return;
       log[level]({ from: 'slack', err }, text === '' ? 'error in Slack’s library' : text);
     };
   return {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import type { SlackContext } from '../context.ts';
-import { hasNewBlocks, type Message, replaceNewBlocks } from '../kit/blocks.ts';
+import { hasTablesOrCharts, type Message, replaceTablesAndCharts } from '../kit/blocks.ts';
 import type { Person } from '../outbound/directory.ts';
 import { sendWithFallback } from '../outbound/fallback.ts';
 import { createFetch } from '../outbound/fetch.ts';
@@ -19,9 +19,9 @@ export interface ResponseTarget {
 const fetchResponse = createFetch(5_000);
 
 /**
- * Replies to one person: through the response URL, or else by ephemeral message, or else by direct message.
+ * Replies to one person. Tries the response URL, then an ephemeral message, then a direct message.
  * @param options.replace whether the reply replaces the clicked message
- * @throws {SlackApiError} if all of them fail
+ * @throws {SlackApiError} if all of these fail
  */
 export async function respond(
   context: SlackContext,
@@ -52,7 +52,7 @@ export async function respond(
       );
       return;
     } catch (error) {
-      // A direct message is tried next. A duplicate is better than no reply.
+      // Falls through to a direct message, because a duplicate reply is better than none.
       if (!(error instanceof SlackApiError)) throw error;
       if (isTransient(error)) channelError = error;
     }
@@ -101,10 +101,10 @@ export async function respondWithRetries(
   target: ResponseTarget,
   message: Message,
   options?: { readonly replace?: boolean },
-  delays: readonly number[] = RETRY_DELAYS_MS,
+  delaysMs: readonly number[] = RETRY_DELAYS_MS,
 ): Promise<void> {
   const userId = target.person.id;
-  for (const delayMs of [...delays, undefined]) {
+  for (const delayMs of [...delaysMs, undefined]) {
     try {
       return await respond(context, target, message, options);
     } catch (err) {
@@ -121,8 +121,8 @@ export async function respondWithRetries(
 
 async function tryResponseUrl(url: string, message: Message, replace: boolean): Promise<boolean> {
   if (await postToResponseUrl(url, message, replace)) return true;
-  if (!hasNewBlocks(message.blocks)) return false;
-  return postToResponseUrl(url, { ...message, blocks: replaceNewBlocks(message.blocks) }, replace);
+  if (!hasTablesOrCharts(message.blocks)) return false;
+  return postToResponseUrl(url, { ...message, blocks: replaceTablesAndCharts(message.blocks) }, replace);
 }
 
 async function postToResponseUrl(url: string, message: Message, replace: boolean): Promise<boolean> {

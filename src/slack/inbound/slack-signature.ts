@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Secret } from '../../service/secret.ts';
 
-/** Signatures are valid for five minutes before and after the current time. Bolt checks only the past. */
+/** Timestamps can be five minutes in the past or future. Bolt doesn't reject timestamps in the future. */
 const CLOCK_LEEWAY_SECONDS = 300;
 
 /**

@@ -21,16 +21,16 @@ import { ANSWERED_IN_CHANNEL, CHECKING_NOTICE } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { authorize, createInteraction, type Delivery } from './authorize.ts';
 import { reportError } from './error-message.ts';
-import { readFormValues, toSender, type ViewPayload, type viewPayloadSchema } from './payload.ts';
+import { readFormValues, toDeliveryFields, type ViewPayload, type viewPayloadSchema } from './payload.ts';
 import { respondBefore } from './respond.ts';
 
-/** Slack waits 3 seconds. If the outcome takes longer than this, the view says so, and is updated later. */
-const CHECKING_AFTER_MS = 2_000;
+/** Slack waits 3 seconds. After this delay, the form shows a notice until the outcome is known. */
+const CHECKING_NOTICE_DELAY_MS = 2_000;
 
 type Ack = AckFn<ViewResponseAction>;
 
-/** A form's own acknowledgement contains its outcome, so this one is never sent. */
-const createFormAcknowledgement = (): Acknowledgement => ({
+/** Sends nothing, because forms are acknowledged with their outcome. */
+const createNoopAcknowledgement = (): Acknowledgement => ({
   send: () => undefined,
   isLate: false,
   arrivedAt: performance.now(),
@@ -45,23 +45,26 @@ export async function submitForm(
 ): Promise<void> {
   const { user, view } = payload;
   const delivery: Delivery = {
-    ...toSender(payload),
+    ...toDeliveryFields(payload),
     isInModal: false,
     channelId: origin.channelId === '' ? undefined : origin.channelId,
     threadTs: origin.threadTs,
     deliveryId: `view:${view.id}`,
-    acknowledgement: createFormAcknowledgement(),
+    acknowledgement: createNoopAcknowledgement(),
   };
   const values = readFormValues(view);
   const outcome = runSubmission(context, feature, delivery, values, origin);
-  const earlyOutcome = await Promise.race([outcome, sleep(CHECKING_AFTER_MS, undefined, { ref: false })]);
+  const earlyOutcome = await Promise.race([
+    outcome,
+    sleep(CHECKING_NOTICE_DELAY_MS, undefined, { ref: false }),
+  ]);
   const interaction = createInteraction(context, delivery);
-  // A form that was opened from the Home tab may change the tab.
+  // A form that was opened from the Home tab may change what the tab shows.
   const refreshHome = async () => {
     if (delivery.channelId === undefined) await publishHome(context, user.id);
   };
   if (earlyOutcome !== undefined) {
-    await answerSubmission(earlyOutcome, feature.form.title, view, ack, interaction);
+    await acknowledgeSubmission(earlyOutcome, feature.form.title, view, ack, interaction);
     if (!('errors' in earlyOutcome || 'view' in earlyOutcome)) await refreshHome();
     return;
   }
@@ -85,7 +88,7 @@ async function runSubmission(
     }
     return await replaceErrorMentions(
       context,
-      await feature.submit({ ...authorization.call, values, origin }),
+      await feature.submit({ ...authorization.interaction, values, origin }),
     );
   } catch (error) {
     const reply = reportError(context.log, error, `form ${feature.form.name}`);
@@ -104,7 +107,7 @@ async function replaceErrorMentions(
   return { errors: Object.fromEntries(await Promise.all(errors)) };
 }
 
-async function answerSubmission(
+async function acknowledgeSubmission(
   outcome: SubmissionResult,
   title: string,
   view: ViewPayload,
@@ -121,8 +124,8 @@ async function answerSubmission(
   } else if ('view' in outcome) {
     await ack({ response_action: 'update', view: outcome.view });
     await runBackgroundTask(outcome, view.id, interaction);
-  } else if (outcome.reply === undefined || (await trySending(interaction, outcome.reply))) {
-    // This also closes the modal below, which is outdated.
+  } else if (outcome.reply === undefined || (await trySendMessage(interaction, outcome.reply))) {
+    // This also closes the parent modal, which is outdated.
     await ack({ response_action: 'clear' });
   } else {
     await ack({ response_action: 'update', view: noticeView(title, toSections(outcome.reply)) });
@@ -130,18 +133,22 @@ async function answerSubmission(
   }
 }
 
-/** Slack gives up on a form after 3 seconds. */
-const NOTIFY_WITHIN_MS = 2_600;
+/** Leaves time to acknowledge the form before Slack's timeout of 3 seconds. */
+const REPLY_TIMEOUT_MS = 2_600;
 
 /** @returns whether Slack accepted the message in time; if not, the form must show the message */
-function trySending({ context, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
+function trySendMessage({ context, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
   const target = { person, channelId, threadTs, responseUrl: undefined };
-  return respondBefore(context, target, message, arrivedAt + NOTIFY_WITHIN_MS);
+  return respondBefore(context, target, message, arrivedAt + REPLY_TIMEOUT_MS);
 }
 
 /** Reports errors of the task. Ignores errors of updates, because the person may have closed the view. */
-async function runBackgroundTask(next: NextView, viewId: string, interaction: Interaction): Promise<void> {
-  if (next.backgroundTask === undefined) return;
+async function runBackgroundTask(
+  nextView: NextView,
+  viewId: string,
+  interaction: Interaction,
+): Promise<void> {
+  if (nextView.backgroundTask === undefined) return;
   const { web, log } = interaction.context;
   const showView = async (view: ModalView) => {
     await web.call('views.update', { view_id: viewId, view }, okResponseSchema).catch((error: unknown) => {
@@ -149,13 +156,13 @@ async function runBackgroundTask(next: NextView, viewId: string, interaction: In
     });
   };
   try {
-    await next.backgroundTask(showView);
+    await nextView.backgroundTask(showView);
   } catch (error) {
-    await interaction.respond(reportError(log, error, 'form work'));
+    await interaction.respond(reportError(log, error, 'background task of a form'));
   }
 }
 
-/** Replaces the notice with the result, or with the form and its input. */
+/** Replaces the notice with the outcome, or with the form, its input and its errors. */
 async function showLateOutcome(
   outcome: SubmissionResult,
   feature: FormFeature,
@@ -164,24 +171,24 @@ async function showLateOutcome(
   origin: FormOrigin,
   interaction: Interaction,
 ): Promise<void> {
-  const update = (view: ModalView) =>
+  const updateView = (view: ModalView) =>
     interaction.context.web.call('views.update', { view_id: viewId, view }, okResponseSchema);
   try {
     if ('errors' in outcome) {
       const problems = Object.values(outcome.errors).map(escapeText);
-      await update(await renderProblems(feature, interaction, origin, values, problems));
+      await updateView(await renderProblems(feature, interaction, origin, values, problems));
     } else if ('view' in outcome) {
-      await update(outcome.view);
+      await updateView(outcome.view);
       await runBackgroundTask(outcome, viewId, interaction);
     } else if (outcome.reply === undefined || hasOnlyText(outcome.reply)) {
-      await update(noticeView(feature.form.title, toSections(outcome.reply ?? textMessage('Done.'))));
+      await updateView(noticeView(feature.form.title, toSections(outcome.reply ?? textMessage('Done.'))));
     } else {
       // A notice shows only text, so a reply with buttons or tables is posted in the channel.
-      await update(noticeView(feature.form.title, [ANSWERED_IN_CHANNEL]));
+      await updateView(noticeView(feature.form.title, [ANSWERED_IN_CHANNEL]));
       await interaction.respond(outcome.reply);
     }
   } catch (error) {
-    // The person has closed the view.
+    // Slack rejects the update if the person has closed the view.
     if (!(error instanceof SlackApiError)) throw error;
     const reply = 'errors' in outcome || 'view' in outcome ? undefined : outcome.reply;
     const text = 'errors' in outcome ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
@@ -195,15 +202,15 @@ async function renderProblems(
   interaction: Interaction,
   origin: FormOrigin,
   values: FormValues,
-  warnings: readonly string[],
+  problems: readonly string[],
 ): Promise<ModalView> {
   try {
-    return formView({ ...(await renderForm(feature, interaction, origin, values)), warnings });
+    return formView({ ...(await renderForm(feature, interaction, origin, values)), warnings: problems });
   } catch (err) {
     interaction.context.log.error({ err, form: feature.form.name }, 'showing a form again failed');
     return noticeView(
       feature.form.title,
-      warnings.map((problem) => section(problem)),
+      problems.map((problem) => section(problem)),
     );
   }
 }

@@ -7,8 +7,8 @@ export interface WorkTracker {
   /** @returns a promise that resolves when the work is done and never rejects */
   track(activity: string, run: () => Promise<void>): Promise<void>;
   /**
-   * Handles a delivery and acknowledges it once its changes are committed: before the first reply, at the
-   * end, or on timeout. The caller doesn't wait, because that would keep Bolt's objects in memory.
+   * Handles a delivery and acknowledges it after its changes are committed: before the first reply, at the
+   * end, or on timeout. The caller must not wait, because waiting would keep Bolt's objects in memory.
    */
   runInBackground(
     activity: string,
@@ -16,7 +16,7 @@ export interface WorkTracker {
     run: (acknowledgement: Acknowledgement) => Promise<void>,
   ): void;
   /** Waits for the currently pending work, but no longer than `timeoutMs`. */
-  waitForCurrent(timeoutMs: number): Promise<unknown>;
+  waitForCurrentWork(timeoutMs: number): Promise<unknown>;
   /**
    * Waits until no work is pending.
    * @returns false on timeout
@@ -25,13 +25,13 @@ export interface WorkTracker {
 }
 
 export function createWorkTracker(log: Log): WorkTracker {
-  const pending = new Set<Promise<void>>();
+  const pendingWork = new Set<Promise<void>>();
 
   function track(activity: string, run: () => Promise<void>): Promise<void> {
     const work: Promise<void> = run()
       .catch((err: unknown) => log.error({ err, activity }, 'answering Slack failed'))
-      .finally(() => pending.delete(work));
-    pending.add(work);
+      .finally(() => pendingWork.delete(work));
+    pendingWork.add(work);
     return work;
   }
 
@@ -41,11 +41,11 @@ export function createWorkTracker(log: Log): WorkTracker {
       const acknowledgement = createAcknowledgement(ack, log);
       void track(activity, () => run(acknowledgement).finally(acknowledgement.send));
     },
-    waitForCurrent: (timeoutMs) =>
-      Promise.race([Promise.allSettled(pending), sleep(timeoutMs, undefined, { ref: false })]),
+    waitForCurrentWork: (timeoutMs) =>
+      Promise.race([Promise.allSettled(pendingWork), sleep(timeoutMs, undefined, { ref: false })]),
     waitUntilIdle(timeoutMs) {
       const waitForAll = async () => {
-        while (pending.size > 0) await Promise.allSettled(pending);
+        while (pendingWork.size > 0) await Promise.allSettled(pendingWork);
         return true;
       };
       return Promise.race([waitForAll(), sleep(timeoutMs, false, { ref: false })]);

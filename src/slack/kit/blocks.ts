@@ -27,7 +27,7 @@ import {
 
 export * from './mrkdwn.ts';
 
-/** The chart block, which is missing in `@slack/types`. */
+/** Slack's chart block, which is missing from `@slack/types`. */
 export interface DataVisualizationBlock {
   readonly type: 'data_visualization';
   readonly block_id?: string;
@@ -46,27 +46,27 @@ export interface DataVisualizationBlock {
   };
 }
 
-type TruncatedElement = 'blocks' | 'buttons' | 'elements' | 'options' | 'rows';
-let onTruncated: (element: TruncatedElement, count: number, limit: number) => void = () => undefined;
+type ListKind = 'blocks' | 'buttons' | 'elements' | 'options' | 'rows';
+let onTruncated: (kind: ListKind, count: number, limit: number) => void = () => undefined;
 
-/** Tests throw in `handle`, because lists that can exceed Slack's limits need pages. */
-export function watchTruncation(handle: typeof onTruncated): void {
-  onTruncated = handle;
+/** In tests, truncation throws an error, because lists that can exceed Slack's limits must be paged. */
+export function setTruncationHandler(handler: typeof onTruncated): void {
+  onTruncated = handler;
 }
 
-function limitTo<T>(all: readonly T[], limit: number, element: TruncatedElement): readonly T[] {
-  if (all.length > limit) onTruncated(element, all.length, limit);
-  return all.slice(0, limit);
+function limitTo<T>(items: readonly T[], limit: number, kind: ListKind): readonly T[] {
+  if (items.length > limit) onTruncated(kind, items.length, limit);
+  return items.slice(0, limit);
 }
 
-/** A block for messages. Views don't support charts. */
+/** Any block of a message. Views don't support charts. */
 export type AnyBlock = KnownBlock | DataVisualizationBlock;
 
 export interface Message {
   /** Text without markup, for notifications and screen readers. */
   readonly text: string;
   readonly blocks: readonly AnyBlock[];
-  /** Hint for text-only messages, as mrkdwn. */
+  /** As mrkdwn. Added if Slack accepts the message only as text, without its buttons. */
   readonly textOnlyHint?: string;
 }
 
@@ -78,22 +78,21 @@ export function header(text: string): HeaderBlock {
   return { type: 'header', text: plainText(text, LIMITS.headerText) };
 }
 
-/** @param texts one or more lines of mrkdwn each; text from outside must be escaped */
+/** @param texts mrkdwn of one or more lines; untrusted text must be escaped */
 export function section(...texts: readonly Maybe<string>[]): SectionBlock {
   const text = truncateMarkup(dropMissing(texts).join('\n'), LIMITS.sectionText);
   return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }
 
-/** Longer fields take the full width. */
-const MAX_COLUMN_TEXT = 400;
+const MAX_COLUMN_TEXT_LENGTH = 400;
 
 /** A label and a value as mrkdwn. The field is left out if the value is undefined. */
 export type SectionField = readonly [label: string, value: string | undefined];
 
 /** Shows fields in two columns. Long fields take the full width to stay readable. */
-export function sectionFields(pairs: readonly SectionField[]): SectionBlock[] {
-  const texts = pairs.flatMap(([label, value]) => (value === undefined ? [] : [`*${label}*\n${value}`]));
-  const shortTexts = texts.filter((text) => text.length <= MAX_COLUMN_TEXT);
+export function sectionFields(fields: readonly SectionField[]): SectionBlock[] {
+  const texts = fields.flatMap(([label, value]) => (value === undefined ? [] : [`*${label}*\n${value}`]));
+  const shortTexts = texts.filter((text) => text.length <= MAX_COLUMN_TEXT_LENGTH);
   const sections: SectionBlock[] = [];
   for (let start = 0; start < shortTexts.length; start += LIMITS.sectionFields) {
     sections.push({
@@ -103,14 +102,14 @@ export function sectionFields(pairs: readonly SectionField[]): SectionBlock[] {
         .map((text) => ({ type: 'mrkdwn', text, verbatim: true })),
     });
   }
-  const longTexts = texts.filter((text) => text.length > MAX_COLUMN_TEXT);
-  return [...sections, ...longTexts.flatMap((text) => wholeLineSections(text.split('\n')))];
+  const longTexts = texts.filter((text) => text.length > MAX_COLUMN_TEXT_LENGTH);
+  return [...sections, ...longTexts.flatMap((text) => untruncatedSections(text.split('\n')))];
 }
 
 /** Joins lines into as few sections as possible. */
-export function lineSections(all: readonly Maybe<string>[]): SectionBlock[] {
+export function lineSections(lines: readonly Maybe<string>[]): SectionBlock[] {
   const parts: string[] = [];
-  for (const line of dropMissing(all)) {
+  for (const line of dropMissing(lines)) {
     const last = parts.at(-1);
     if (last !== undefined && last.length + line.length < LIMITS.sectionText) {
       parts[parts.length - 1] = `${last}\n${line}`;
@@ -119,9 +118,9 @@ export function lineSections(all: readonly Maybe<string>[]): SectionBlock[] {
   return parts.map((part) => section(part));
 }
 
-/** Never truncates: if a line is too long for a section, it continues in the next. */
-export function wholeLineSections(all: readonly Maybe<string>[]): SectionBlock[] {
-  return lineSections(dropMissing(all).flatMap((line) => splitMarkup(line, LIMITS.sectionText)));
+/** Like {@link lineSections}, but continues long lines in the next section instead of truncating them. */
+export function untruncatedSections(lines: readonly Maybe<string>[]): SectionBlock[] {
+  return lineSections(dropMissing(lines).flatMap((line) => splitMarkup(line, LIMITS.sectionText)));
 }
 
 export function context(...texts: readonly Maybe<string>[]): ContextBlock {
@@ -137,7 +136,7 @@ export function context(...texts: readonly Maybe<string>[]): ContextBlock {
 
 export const divider: KnownBlock = { type: 'divider' };
 
-/** @param value an id rather than content, because a click loads everything again */
+/** @param value an id rather than content, because the data is loaded again after a click */
 export function button(
   actionId: string,
   text: string,
@@ -161,15 +160,15 @@ export function button(
   };
 }
 
-/** Menus whose options stand for buttons, as `<action id>:<value>`. */
-const MENUS = ['order_more', 'reminder_more', 'names_more', 'owner_question'] as const;
-export type MenuId = (typeof MENUS)[number];
+/** Overflow menus that contain buttons. The value of an option is `<action id>:<value>`. */
+const MENU_IDS = ['order_more', 'reminder_more', 'names_more', 'owner_question'] as const;
+export type MenuId = (typeof MENU_IDS)[number];
 
 /** @returns the chosen action id and value; undefined if the click wasn't in one of the menus */
 export function parseMenuChoice(actionId: string, option: string): { id: string; value: string } | undefined {
-  const end = option.indexOf(':');
-  if (!MENUS.some((menuId) => menuId === actionId) || end < 0) return undefined;
-  return { id: option.slice(0, end), value: option.slice(end + 1) };
+  const colonIndex = option.indexOf(':');
+  if (!MENU_IDS.some((menuId) => menuId === actionId) || colonIndex < 0) return undefined;
+  return { id: option.slice(0, colonIndex), value: option.slice(colonIndex + 1) };
 }
 
 /** Whether the values are within Slack's limit for menu options. */
@@ -177,12 +176,13 @@ export function fitsMenu(buttons: readonly Button[]): boolean {
   return buttons.every(({ action_id, value = '' }) => `${action_id}:${value}`.length <= LIMITS.optionValue);
 }
 
-/** Puts buttons behind ⋯. @returns undefined if there are none */
-export function moreMenu(menuId: MenuId, buttons: readonly Maybe<Button>[]): Overflow | undefined {
-  const all = dropMissing(buttons);
-  if (all.length > LIMITS.overflow) throw new Error(`too many buttons in the menu ${menuId}`);
-  if (all.length === 0) return undefined;
-  const options = all.map(({ action_id, text, value }) => ({
+/** Puts buttons into a ⋯ menu. @returns undefined if there are no buttons */
+export function overflowMenu(menuId: MenuId, buttons: readonly Maybe<Button>[]): Overflow | undefined {
+  const presentButtons = dropMissing(buttons);
+  if (presentButtons.length > LIMITS.overflowOptions)
+    throw new Error(`too many buttons in the menu ${menuId}`);
+  if (presentButtons.length === 0) return undefined;
+  const options = presentButtons.map(({ action_id, text, value }) => ({
     text: plainText(text.text, LIMITS.optionText),
     value: `${action_id}:${value}`,
   }));
@@ -207,9 +207,9 @@ export function hasAction(blocks: readonly AnyBlock[], actionId: string): boolea
   });
 }
 
-/** @returns no block if there are no buttons */
+/** @returns an empty list if there are no buttons */
 export function actions(blockId: string, buttons: readonly Maybe<Button | Overflow>[]): ActionsBlock[] {
-  const elements = [...limitTo(dropMissing(buttons), LIMITS.actions, 'buttons')];
+  const elements = [...limitTo(dropMissing(buttons), LIMITS.actionElements, 'buttons')];
   return elements.length === 0 ? [] : [{ type: 'actions', block_id: blockId, elements }];
 }
 
@@ -256,15 +256,15 @@ export interface Table {
   readonly pageSize?: number;
 }
 
-/** Rows per table. Further rows are on the next page. */
-export const TABLE_ROWS = LIMITS.tableRows;
+/** Longer lists are split into pages with a table each. */
+export const MAX_TABLE_ROWS = LIMITS.tableRows;
 
 /**
  * Builds a table that readers can sort and page. Cells don't need escaping. Truncates the longest cells if
  * the table exceeds Slack's limit.
  */
 export function table({ caption, columns, rows, pageSize }: Table): DataTableBlock {
-  const shownRows = limitTo(rows, TABLE_ROWS, 'rows');
+  const shownRows = limitTo(rows, MAX_TABLE_ROWS, 'rows');
   const texts = shownRows.flatMap((row) => row.filter((cell) => typeof cell === 'string'));
   const limit = findFittingLength(
     texts.map((text) => text.length),
@@ -302,7 +302,7 @@ function tableCell(cell: Cell, limit: number): DataTableBlock['rows'][number][nu
   return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [element] }] };
 }
 
-/** Finds a length limit, at most `max`, with which all texts fit into `totalLimit`. */
+/** Finds a length limit, at most `max`, so that the truncated texts fit into `totalLimit` together. */
 function findFittingLength(lengths: readonly number[], totalLimit: number, max: number): number {
   const computeTotal = (limit: number) => lengths.reduce((sum, length) => sum + Math.min(length, limit), 0);
   let limit = max;
@@ -335,8 +335,8 @@ export function monthChart(
 }
 
 /** Replaces tables and charts with text, because some workspaces don't support them. */
-export function replaceNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
-  return fitToLimit(
+export function replaceTablesAndCharts(blocks: readonly AnyBlock[]): AnyBlock[] {
+  return truncateToMessageLimits(
     blocks.flatMap((block): AnyBlock[] => {
       if (block.type === 'data_table') {
         const rows = block.rows.map((row) => row.map(cellToText).join('  ·  '));
@@ -373,15 +373,14 @@ function cellToText(cell: DataTableBlock['rows'][number][number]): string {
 }
 
 /** Converts blocks to lines of mrkdwn, without buttons. */
-export function blocksToText(blocks: readonly AnyBlock[]): string[] {
-  return replaceNewBlocks(blocks).flatMap((block) => {
+export function blocksToLines(blocks: readonly AnyBlock[]): string[] {
+  return replaceTablesAndCharts(blocks).flatMap((block) => {
     if (block.type === 'header') return [`*${escapeText(block.text.text)}*`];
     return block.type === 'actions' ? [] : listTexts(block);
   });
 }
 
-/** Whether {@link replaceNewBlocks} would change the blocks. */
-export function hasNewBlocks(blocks: readonly AnyBlock[]): boolean {
+export function hasTablesOrCharts(blocks: readonly AnyBlock[]): boolean {
   return blocks.some((block) => block.type === 'data_table' || block.type === 'data_visualization');
 }
 
@@ -391,14 +390,17 @@ export function textMessage(text: string): Message {
 
 /**
  * Truncates the longest texts if the message exceeds Slack's limits.
- * @param text for notifications and screen readers; mrkdwn in which text from outside is escaped
+ * @param text for notifications and screen readers; mrkdwn in which untrusted text is escaped
  */
 export function message(text: string, blocks: readonly Maybe<AnyBlock>[]): Message {
-  const all = dropMissing(blocks);
-  return { text: removeMarkup(text), blocks: fitToLimit(limitTo(all, LIMITS.messageBlocks, 'blocks')) };
+  const presentBlocks = dropMissing(blocks);
+  return {
+    text: removeMarkup(text),
+    blocks: truncateToMessageLimits(limitTo(presentBlocks, LIMITS.messageBlocks, 'blocks')),
+  };
 }
 
-function fitToLimit(blocks: readonly AnyBlock[]): AnyBlock[] {
+function truncateToMessageLimits(blocks: readonly AnyBlock[]): AnyBlock[] {
   const keptBlocks = blocks.slice(0, LIMITS.messageBlocks);
   const lengths = keptBlocks.flatMap(listTexts).map((text) => text.length);
   const limit = findFittingLength(lengths, LIMITS.messageBlocksText, LIMITS.sectionText);
@@ -417,7 +419,7 @@ function listTexts(block: AnyBlock): string[] {
   return [];
 }
 
-export function visibleText(blocks: readonly AnyBlock[]): string {
+export function getVisibleText(blocks: readonly AnyBlock[]): string {
   return blocks
     .flatMap((block) =>
       block.type === 'data_table'

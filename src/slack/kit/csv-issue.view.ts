@@ -1,7 +1,7 @@
 import type { CsvIssue, UnreadableFileIssue } from '../../lib/csv.ts';
-import { count } from './mrkdwn.ts';
+import { formatCount } from './mrkdwn.ts';
 
-export const MORE_CELLS = 'The row has more cells than the header.';
+export const TOO_MANY_CELLS_TEXT = 'The row has more cells than the header.';
 
 /** @returns plain text that follows the line number */
 export function formatCsvIssue(issue: CsvIssue): string {
@@ -28,5 +28,5 @@ export function formatCsvIssue(issue: CsvIssue): string {
 export function formatUnreadableFile(issue: UnreadableFileIssue): string {
   return issue.code === 'not_text'
     ? `Line ${issue.line} has an unreadable character. Save the file as “CSV UTF-8” and send it again.`
-    : `A file can have at most ${count(issue.maxBytes / 1_000, 'kilobyte')}. Split it.`;
+    : `A file can have at most ${formatCount(issue.maxBytes / 1_000, 'kilobyte')}. Split it.`;
 }

@@ -1,14 +1,14 @@
 import type { KnownBlock } from '@slack/types';
 import type { z } from 'zod';
 import type { Field, FieldErrors, Form, FormOrigin, FormValues } from './form.ts';
-import { readForm, toFields } from './form.ts';
+import { parseForm, toFields } from './form.ts';
 
 /**
- * A list with one form, which adds an entry or edits the entry that is the form's subject. `entry` is
- * undefined for a new entry, `call` is undefined until the form opens.
+ * A list whose form adds an entry, or edits the entry that is the form's subject. `entry` is undefined for a
+ * new entry. `call` is undefined until the form opens.
  */
 interface EditableList<Name extends string, Call, Submission, Entry, Schema extends z.ZodObject, Outcome> {
-  /** Default: the fields of a new entry. */
+  /** By default, `fields` are those of a new entry. */
   readonly form: Omit<Form<Name>, 'fields'> & Partial<Pick<Form, 'fields'>>;
   createSchema(entry: Entry | undefined, values: FormValues, call: Call | undefined): Schema;
   /** Adapts the fields to the workspace. */
@@ -48,7 +48,7 @@ export function createListForm<
     async submit(call: Submission): Promise<Outcome | { readonly errors: FieldErrors }> {
       const entry = await findEntry(call, call.origin);
       if (call.origin.subject !== undefined && entry === undefined) return { errors: list.notFoundErrors };
-      const result = readForm(list.createSchema(entry, call.values, call), call.values);
+      const result = parseForm(list.createSchema(entry, call.values, call), call.values);
       return 'errors' in result ? result : list.save(call, result.value, entry);
     },
   };

@@ -52,31 +52,31 @@ export interface Field {
 
 /** How a field is shown. Its schema determines whether it is optional. */
 export interface FieldDisplay extends Omit<Field, 'name' | 'optional'> {
-  /** The field is required although its schema accepts an empty value, which is checked elsewhere. */
+  /** The field is required although its schema accepts an empty value. */
   readonly isRequired?: boolean;
 }
 
 const DISPLAYS = new WeakMap<z.core.$ZodType, FieldDisplay>();
 
 /**
- * Attaches a field's display to its schema. The schema gets the trimmed text, a list of choices or lines, or
- * undefined if empty. Its issues are shown next to the field.
+ * Attaches a field's display to its schema. The schema receives the trimmed text, the list of choices or
+ * lines, or undefined if the field is empty. Its issues are shown next to the field.
  */
 export function field<Schema extends z.ZodType>(display: FieldDisplay, schema: Schema): Schema {
-  // Fields may share a schema.
+  // Fields with different displays may share a schema.
   const copy = schema.clone();
   DISPLAYS.set(copy, display);
   return copy;
 }
 
-/** Text that is checked elsewhere, together with files or lines. */
+/** For text that is validated after parsing, together with files or other fields. */
 export const unvalidatedTextSchema = z.string().optional();
 export const textOrEmptySchema = z.string().default('');
-/** Lines that are checked elsewhere. */
+/** For lines that are validated after parsing. */
 export const unvalidatedLinesSchema = z.array(z.string()).optional();
 export const choicesSchema = z.array(z.string()).default([]);
 
-/** A text field. Without a schema, it is checked elsewhere. */
+/** A text field. Without a schema, its text is validated after parsing. */
 export function textField(label: string, display?: Partial<FieldDisplay>): typeof unvalidatedTextSchema;
 export function textField<Schema extends z.ZodType>(
   label: string,
@@ -91,19 +91,19 @@ export function textField(
   return field({ label, kind: 'text', ...display }, schema);
 }
 
-type Options = Readonly<Record<string, string>> | readonly string[];
+type ChoiceOptions = Readonly<Record<string, string>> | readonly string[];
 
-export function toOptions(options: Options): readonly MenuOption[] {
+export function toOptions(options: ChoiceOptions): readonly MenuOption[] {
   return Object.entries(options).map(([value, text]) => ({
     value: Array.isArray(options) ? text : value,
     text,
   }));
 }
 
-/** A single choice, or checkboxes, depending on the display's kind. */
+/** A menu, unless the display has another kind, such as checkboxes. */
 export function choiceField<Schema extends z.ZodType>(
   label: string,
-  options: Options,
+  options: ChoiceOptions,
   schema: Schema,
   display: Partial<FieldDisplay> = {},
 ): Schema {
@@ -112,15 +112,15 @@ export function choiceField<Schema extends z.ZodType>(
 
 export const requiredTextSchema = z.string('Fill this in.');
 
-const REASON: FieldDisplay = { label: 'Reason', kind: 'text' };
+const REASON_DISPLAY: FieldDisplay = { label: 'Reason', kind: 'text' };
 const reasonSchema = z.string().transform(cleanReason).optional();
 const requiredReasonSchema = z
   .string('Enter a reason.')
   .transform((text) => cleanReason(text) ?? '')
   .refine((text) => text !== '', 'Enter a reason.');
 
-export function reasonField(hint: string, label = REASON.label) {
-  return field({ ...REASON, label, hint }, reasonSchema);
+export function reasonField(hint: string, label = REASON_DISPLAY.label) {
+  return field({ ...REASON_DISPLAY, label, hint }, reasonSchema);
 }
 
 /** The time is parsed in the requester's time zone when the order is requested. */
@@ -129,8 +129,8 @@ export const sendAtField = textField('Send at', {
   hint: 'Day and time in your time zone, up to 90 days ahead. Leave empty to send it as soon as it’s approved.',
 });
 
-export function requiredReasonField(hint: string, label = REASON.label) {
-  return field({ ...REASON, label, hint }, requiredReasonSchema);
+export function requiredReasonField(hint: string, label = REASON_DISPLAY.label) {
+  return field({ ...REASON_DISPLAY, label, hint }, requiredReasonSchema);
 }
 
 export function toFields(formSchema: z.ZodObject): Field[] {
@@ -146,13 +146,13 @@ export function toFields(formSchema: z.ZodObject): Field[] {
 export type FieldErrors = Readonly<Record<string, string>>;
 
 /** @returns the parsed values, or all errors */
-export function readForm<FormSchema extends z.ZodObject>(
+export function parseForm<FormSchema extends z.ZodObject>(
   formSchema: FormSchema,
   values: FormValues,
 ): { readonly value: z.output<FormSchema> } | { readonly errors: FieldErrors } {
   const inputs = Object.entries(formSchema.shape).map(([name, schema]) => [
     name,
-    readInput(DISPLAYS.get(schema)?.kind, values[name]),
+    normalizeInput(DISPLAYS.get(schema)?.kind, values[name]),
   ]);
   const result = formSchema.safeParse(Object.fromEntries(inputs));
   return result.success
@@ -168,7 +168,7 @@ const LIST_KINDS: ReadonlySet<Field['kind'] | undefined> = new Set([
   'people',
 ]);
 
-function readInput(kind: Field['kind'] | undefined, value: string | readonly string[] | undefined) {
+function normalizeInput(kind: Field['kind'] | undefined, value: string | readonly string[] | undefined) {
   if (LIST_KINDS.has(kind)) {
     const items = splitLines(typeof value === 'string' ? cleanText(value) : value?.map(cleanText));
     return items.length === 0 ? undefined : items;
@@ -178,7 +178,7 @@ function readInput(kind: Field['kind'] | undefined, value: string | readonly str
   return text === '' ? undefined : text;
 }
 
-/** Returns the lines or choices that aren't blank. */
+/** Returns the trimmed lines or choices, without blank ones. */
 export function splitLines(value: string | readonly string[] | undefined): string[] {
   const lines = typeof value === 'string' ? value.split(/[\r\n]+/) : (value ?? []);
   return lines.map((line) => line.trim()).filter((line) => line !== '');
@@ -198,10 +198,10 @@ export function buildFieldErrors<Issue>(
 export function joinErrors(
   errors: Iterable<readonly [field: string, error: string]>,
 ): Record<string, string> {
-  const joined: Record<string, string> = {};
+  const joinedErrors: Record<string, string> = {};
   for (const [field, error] of errors)
-    joined[field] = joined[field] === undefined ? error : `${joined[field]} ${error}`;
-  return joined;
+    joinedErrors[field] = joinedErrors[field] === undefined ? error : `${joinedErrors[field]} ${error}`;
+  return joinedErrors;
 }
 
 export interface Form<Name extends string = string> {
@@ -212,17 +212,17 @@ export interface Form<Name extends string = string> {
   readonly fields: readonly Field[];
 }
 
-/** Keyed by field. List fields have several texts. */
+/** Values by field name. Lists have one string per item. */
 export type FormValues = Readonly<Record<string, string | readonly string[]>>;
 
-/** Stored in an open form. Contains no secrets and nothing that was entered. */
+/** Stored in the view's `private_metadata`. Contains no secrets or input. */
 export interface FormOrigin {
   readonly channelId: string;
   readonly threadTs?: string | undefined;
   /** The id of the order, or the name, that the form is about. */
   readonly subject?: string | undefined;
   readonly retryOf?: string | undefined;
-  /** The account that was active when the form was opened. The form's values are for this account. */
+  /** The account that was active when the form was opened. The input applies to this account. */
   readonly accountId?: string | undefined;
   /** Page of a paged view, starting at 1. */
   readonly page?: number | undefined;
@@ -232,11 +232,11 @@ export interface FormContent {
   readonly form: Form;
   readonly origin: FormOrigin;
   readonly values?: FormValues;
-  /** Shown above the fields, as mrkdwn. */
+  /** Shown above the fields. */
   readonly intro?: readonly KnownBlock[];
-  /** Shown above the fields in views that can no longer show field errors. */
+  /** Shown above the fields, as mrkdwn, if the view can no longer show field errors. */
   readonly warnings?: readonly string[];
-  /** Issues of initial values, by field. Slack shows no field errors before the form is submitted. */
+  /** Issues of initial values, by field. Slack shows field errors only after a submission. */
   readonly fieldWarnings?: Readonly<Record<string, string>>;
 }
 
@@ -245,17 +245,17 @@ export function formView(content: FormContent): ModalView {
   return {
     type: 'modal',
     callback_id: form.name,
-    title: plainText(form.title, LIMITS.title),
-    submit: plainText(form.submit, LIMITS.submit),
-    close: plainText('Close', LIMITS.submit),
+    title: plainText(form.title, LIMITS.modalTitle),
+    submit: plainText(form.submit, LIMITS.modalButton),
+    close: plainText('Close', LIMITS.modalButton),
     private_metadata: JSON.stringify(origin),
     blocks: [
       ...(warnings.length === 0 ? [] : [section(`:warning: ${warnings.join('\n')}`)]),
       ...intro,
       ...form.fields.flatMap((field): KnownBlock[] => {
-        const issue = fieldWarnings[field.name];
+        const warning = fieldWarnings[field.name];
         return [
-          ...(issue === undefined ? [] : [context(`:warning: *${field.label}*: ${escapeText(issue)}`)]),
+          ...(warning === undefined ? [] : [context(`:warning: *${field.label}*: ${escapeText(warning)}`)]),
           buildInput(field, values[field.name]),
         ];
       }),
@@ -263,7 +263,7 @@ export function formView(content: FormContent): ModalView {
   };
 }
 
-/** Returns only the sections, which a modal can show. */
+/** Returns only the sections, because modals don't support all blocks of messages. */
 export function toSections({ blocks }: Message) {
   return blocks.filter((block) => block.type === 'section');
 }
@@ -271,8 +271,8 @@ export function toSections({ blocks }: Message) {
 export function noticeView(title: string, blocks: readonly KnownBlock[]): ModalView {
   return {
     type: 'modal',
-    title: plainText(title, LIMITS.title),
-    close: plainText('Close', LIMITS.submit),
+    title: plainText(title, LIMITS.modalTitle),
+    close: plainText('Close', LIMITS.modalButton),
     blocks: [...blocks],
   };
 }
@@ -293,9 +293,9 @@ function buildInput(field: Field, value: string | readonly string[] | undefined)
   return {
     type: 'input',
     block_id: field.name,
-    label: plainText(field.label, LIMITS.label),
+    label: plainText(field.label, LIMITS.inputLabel),
     element: buildElement(field, value),
-    ...(field.hint === undefined ? {} : { hint: plainText(field.hint, LIMITS.hint) }),
+    ...(field.hint === undefined ? {} : { hint: plainText(field.hint, LIMITS.inputHint) }),
     ...(field.optional === true ? { optional: true } : {}),
     ...(field.refreshesForm === true ? { dispatch_action: true } : {}),
   };
@@ -305,13 +305,13 @@ function buildElement(field: Field, value: string | readonly string[] | undefine
   const text = joinLines(value);
   const initialText =
     text === undefined || text === '' ? {} : { initial_value: truncate(text, LIMITS.inputValue) };
-  const shared = buildSharedProperties(field);
+  const sharedProperties = buildSharedProperties(field);
   switch (field.kind) {
     case 'text':
-      return { type: 'plain_text_input', ...shared, ...initialText };
+      return { type: 'plain_text_input', ...sharedProperties, ...initialText };
     case 'secret':
       // Secrets are never prefilled, so that they aren't shown again.
-      return { type: 'plain_text_input', ...shared };
+      return { type: 'plain_text_input', ...sharedProperties };
     case 'file':
       return {
         type: 'file_input',
@@ -320,7 +320,7 @@ function buildElement(field: Field, value: string | readonly string[] | undefine
         ...(field.fileTypes === undefined ? {} : { filetypes: [...field.fileTypes] }),
       };
     case 'lines':
-      return { type: 'plain_text_input', multiline: true, ...shared, ...initialText };
+      return { type: 'plain_text_input', multiline: true, ...sharedProperties, ...initialText };
     case 'number':
       return {
         type: 'number_input',
@@ -328,11 +328,11 @@ function buildElement(field: Field, value: string | readonly string[] | undefine
         ...(field.range === undefined
           ? {}
           : { min_value: String(field.range.min), max_value: String(field.range.max) }),
-        ...shared,
+        ...sharedProperties,
         ...(text !== undefined && /^-?\d+$/.test(text) ? initialText : {}),
       };
     case 'email':
-      return { type: 'email_text_input', ...shared, ...initialText };
+      return { type: 'email_text_input', ...sharedProperties, ...initialText };
     case 'choice':
     case 'checkboxes':
     case 'multi_select':
@@ -361,49 +361,55 @@ function splitList(value: string | readonly string[] | undefined): readonly stri
 }
 
 function buildMenu(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
-  const shared = buildSharedProperties(field);
+  const sharedProperties = buildSharedProperties(field);
   const options = menuOptions(field.options ?? []);
   const selectedValues = splitList(value);
   if (field.kind === 'choice') {
     const initialOption = options.find((option) => option.value === joinLines(value));
     return {
       type: 'static_select',
-      ...shared,
+      ...sharedProperties,
       options,
       ...(initialOption === undefined ? {} : { initial_option: initialOption }),
     };
   }
-  const selected = options.filter(({ value: optionValue = '' }) => selectedValues.includes(optionValue));
-  const initialOptions = selected.length === 0 ? {} : { initial_options: selected };
+  const selectedOptions = options.filter(({ value: optionValue = '' }) =>
+    selectedValues.includes(optionValue),
+  );
+  const initialOptions = selectedOptions.length === 0 ? {} : { initial_options: selectedOptions };
   return field.kind === 'checkboxes'
     ? { type: 'checkboxes', action_id: field.name, options, ...initialOptions }
-    : { type: 'multi_static_select', ...shared, options, ...initialOptions };
+    : { type: 'multi_static_select', ...sharedProperties, options, ...initialOptions };
 }
 
 function buildPicker(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
-  const shared = buildSharedProperties(field);
+  const sharedProperties = buildSharedProperties(field);
   const text = joinLines(value);
   const ids = splitList(value).filter((id) => id !== '');
   switch (field.kind) {
     case 'people':
-      return { type: 'multi_users_select', ...shared, ...(ids.length === 0 ? {} : { initial_users: ids }) };
+      return {
+        type: 'multi_users_select',
+        ...sharedProperties,
+        ...(ids.length === 0 ? {} : { initial_users: ids }),
+      };
     case 'channel':
       return {
         type: 'conversations_select',
-        ...shared,
+        ...sharedProperties,
         filter: { include: ['public', 'private'], exclude_bot_users: true },
         ...(text === undefined || text === '' ? {} : { initial_conversation: text }),
       };
     default:
       return {
         type: 'users_select',
-        ...shared,
+        ...sharedProperties,
         ...(text === undefined || text === '' ? {} : { initial_user: text }),
       };
   }
 }
 
-/** A hash of a form's content, to detect concurrent edits. */
-export function fingerprint(content: unknown): string {
+/** Hashes a form's content, to detect concurrent edits. */
+export function hashFormContent(content: unknown): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 16);
 }

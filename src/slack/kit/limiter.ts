@@ -1,18 +1,18 @@
 /** A sliding-window rate limit per person and process. */
-export interface Limiter {
+export interface RateLimiter {
   /**
    * Records a use unless it would exceed the limit.
    * @returns undefined if allowed, or the seconds to wait
    */
-  take(personId: string): number | undefined;
+  recordUse(personId: string): number | undefined;
   /** Undoes the latest use. */
-  undo(personId: string): void;
+  undoUse(personId: string): void;
 }
 
-/** Above this number, people without uses in the window are dropped. */
+/** Above this number, people without recent uses are removed from memory. */
 const MAX_PEOPLE = 1_000;
 
-/** Limits concurrency. Further work waits in a queue. */
+/** Runs at most `limit` tasks at the same time. Further tasks are queued. */
 export function createConcurrencyLimiter(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
   let freeSlots = limit;
   const queue: (() => void)[] = [];
@@ -33,33 +33,33 @@ export function createConcurrencyLimiter(limit: number): <T>(work: () => Promise
  * @param limit uses per person within any `windowMs`
  * @param now monotonic clock, in milliseconds
  */
-export function createLimiter(
+export function createRateLimiter(
   limit: number,
   windowMs: number,
   now: () => number = () => performance.now(),
-): Limiter {
-  const uses = new Map<string, number[]>();
+): RateLimiter {
+  const usesByPerson = new Map<string, number[]>();
   return {
-    take(personId) {
+    recordUse(personId) {
       const time = now();
-      const recent = uses.get(personId) ?? [];
-      while (recent[0] !== undefined && recent[0] <= time - windowMs) recent.shift();
-      const [oldest] = recent;
-      if (recent.length >= limit && oldest !== undefined) {
+      const recentUses = usesByPerson.get(personId) ?? [];
+      while (recentUses[0] !== undefined && recentUses[0] <= time - windowMs) recentUses.shift();
+      const [oldest] = recentUses;
+      if (recentUses.length >= limit && oldest !== undefined) {
         return Math.max(1, Math.ceil((oldest + windowMs - time) / 1_000));
       }
-      recent.push(time);
-      uses.set(personId, recent);
-      if (uses.size > MAX_PEOPLE) {
-        for (const [id, times] of uses) {
-          if ((times.at(-1) ?? 0) <= time - windowMs) uses.delete(id);
+      recentUses.push(time);
+      usesByPerson.set(personId, recentUses);
+      if (usesByPerson.size > MAX_PEOPLE) {
+        for (const [id, times] of usesByPerson) {
+          if ((times.at(-1) ?? 0) <= time - windowMs) usesByPerson.delete(id);
         }
       }
       return undefined;
     },
 
-    undo(personId) {
-      uses.get(personId)?.pop();
+    undoUse(personId) {
+      usesByPerson.get(personId)?.pop();
     },
   };
 }

@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../lib/duration.ts';
 
-// “Text from outside” is everything that a person or the service wrote. It must be escaped in messages.
+// Text that a person or the service wrote is untrusted. It must be escaped in messages.
 
-/** Limits of Block Kit, in characters and counts. See https://docs.slack.dev/reference/block-kit. */
+/** Limits of Block Kit, in characters or items. See https://docs.slack.dev/reference/block-kit. */
 export const LIMITS = {
   messageBlocks: 50,
   viewBlocks: 100,
@@ -12,18 +12,18 @@ export const LIMITS = {
   headerText: 150,
   buttonText: 75,
   contextElements: 10,
-  actions: 25,
+  actionElements: 25,
   options: 100,
-  overflow: 5,
+  overflowOptions: 5,
   optionText: 75,
   optionValue: 150,
-  title: 24,
-  submit: 24,
-  label: 2_000,
-  hint: 2_000,
+  modalTitle: 24,
+  modalButton: 24,
+  inputLabel: 2_000,
+  inputHint: 2_000,
   placeholder: 150,
   messageText: 4_000,
-  /** For all blocks of a message except tables. Slack refuses slightly more than 13,000. */
+  /** For all blocks of a message except tables. Slack's own limit is slightly above 13,000. */
   messageBlocksText: 12_500,
   /** For all table cells of a message. */
   tableText: 9_500,
@@ -67,7 +67,7 @@ export const CONTROL_CHARACTERS =
   /[\u0000-\u0008\u000b-\u001f\u007f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * Prevents mentions, links, markup and hidden direction marks in text from outside. See
+ * Prevents mentions, links, markup and hidden direction marks in untrusted text. See
  * https://docs.slack.dev/messaging/formatting-message-text#escaping.
  */
 export function escapeText(text: string): string {
@@ -82,17 +82,17 @@ export function escapeText(text: string): string {
   );
 }
 
-/** Escapes the bot's own sentences that contain text from outside, except code style. */
+/** Escapes one of the bot's sentences that contains untrusted text, but keeps code style. */
 export function escapeExceptCode(text: string): string {
   return escapeText(text).replaceAll('\u2060`\u2060', '`');
 }
 
-/** Puts text from outside on one line, truncated and escaped. */
-export function quote(text: string, limit = 300): string {
+/** Puts untrusted text on one line, truncated and escaped. */
+export function escapeLine(text: string, limit = 300): string {
   return escapeText(truncate(text.replace(/\s+/g, ' ').trim(), limit));
 }
 
-/** Formats text from outside as code. Replaces backticks, because they can't be escaped in code. */
+/** Formats untrusted text as code. Replaces backticks, because they can't be escaped in code. */
 export function code(text: string): string {
   const escaped = truncate(text.replace(CONTROL_CHARACTERS, '').replaceAll('`', 'ˋ'), 300)
     .replaceAll('&', '&amp;')
@@ -101,7 +101,7 @@ export function code(text: string): string {
   return `\`${escaped}\``;
 }
 
-/** Notifies the person, so use it only for people to whom the message is addressed. */
+/** Slack notifies the person, so mention only people to whom the message is addressed. */
 export function mention(userId: string): string {
   return /^[UW][A-Z0-9]+$/.test(userId) ? `<@${userId}>` : 'the bot';
 }
@@ -111,11 +111,15 @@ export function mentionApprover(id: string): string {
 }
 
 /**
- * Lists approvers after “1 approval from”, for example `@Bob or a member of @team`.
- * @param needed number of approvals; several may come from one group
+ * Lists approvers to follow “1 approval from”, for example `@Bob or a member of @team`.
+ * @param neededCount number of required approvals; several may come from one group
  */
-export function mentionAnyApprover(ids: readonly string[], needed: number, maxShown = ids.length): string {
-  const member = needed === 1 ? 'a member' : 'members';
+export function mentionAnyApprover(
+  ids: readonly string[],
+  neededCount: number,
+  maxShown = ids.length,
+): string {
+  const member = neededCount === 1 ? 'a member' : 'members';
   const mentions = ids.map((id) =>
     id.startsWith('S') ? `${member} of ${mentionApprover(id)}` : mention(id),
   );
@@ -153,12 +157,12 @@ const SHORT_DAY_FORMAT = new Intl.DateTimeFormat('en-GB', {
   month: 'short',
   timeZone: 'UTC',
 });
-/** Within this time, the year is clear from the day and month. */
+/** Within this distance, the year is clear from the day and month. */
 const MAX_SHORT_DAY_DISTANCE_MS = 300 * DAY_MS;
 
 /**
- * Formats a day in UTC, because an expiry doesn't depend on the reader's time zone.
- * @param today if given, the year of days close to it is left out
+ * Formats a day in UTC, because expiry dates don't depend on the reader's time zone.
+ * @param today if given, the year is left out for days within 300 days
  */
 export function formatUtcDate(date: Date, today?: Date): string {
   const isNear =
@@ -176,11 +180,11 @@ export function uncapitalize(text: string): string {
 
 /**
  * Returns, for example, `a, b and 3 more`.
- * @param total number of texts, if not all are given
+ * @param total number of all texts, if `texts` has only some of them
  */
 export function joinAtMost(texts: readonly string[], limit: number, total = texts.length): string {
-  const shown = texts.slice(0, limit);
-  return `${shown.join(', ')}${total > shown.length ? ` and ${total - shown.length} more` : ''}`;
+  const shownTexts = texts.slice(0, limit);
+  return `${shownTexts.join(', ')}${total > shownTexts.length ? ` and ${total - shownTexts.length} more` : ''}`;
 }
 
 /** Returns, for example, `A`, `A and B` or `A, B and C`. */
@@ -193,11 +197,11 @@ function joinWith(conjunction: 'and' | 'or', parts: readonly string[]): string {
   return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} ${conjunction} ${last}`;
 }
 
-export function count(amount: number, noun: string): string {
+export function formatCount(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }
 
-// An emoji without a space after it starts a name, such as ☕.com.
+// An emoji that isn't followed by a space is part of a domain name, such as ☕.com.
 const LEADING_EMOJI = /^(?:(?::[a-z][a-z0-9_+-]*:|\p{Extended_Pictographic}\ufe0f?)+\s+)+/u;
 const LEADING_MENTIONS = /^(?:<[@!][^>]+>(?:, )?)+: (\p{L}?)/u;
 
@@ -210,7 +214,7 @@ export function removeMarkup(mrkdwn: string): string {
     // Characters between word joiners are text, not markup.
     .replace(/\u2060([*~`])\u2060|[*`\u2060]/g, '$1')
     .replace(LEADING_EMOJI, '')
-    .replace(LEADING_MENTIONS, (_, first: string) => first.toUpperCase())
+    .replace(LEADING_MENTIONS, (_, firstLetter: string) => firstLetter.toUpperCase())
     .replace(/@(?=here|channel|everyone)/g, '@\u2060');
   return truncateMarkup(text, LIMITS.messageText);
 }

@@ -15,17 +15,17 @@ export function slicePage<T>(all: readonly T[], offset: number, size: number): P
   return { items: all.slice(start, start + size), offset: start, total: all.length };
 }
 
-/** The value of a paging button. `of` has the list's arguments. */
+/** The value of a paging button. `of` contains the list's arguments. */
 const pageRequestSchema = z.object({ of: z.string(), offset: z.int().min(0) });
 export type PageRequest = z.output<typeof pageRequestSchema>;
 
 /**
  * Builds, for example, `21–40 of 73` with *Previous* and *Next*.
- * @param list prefix of the buttons' ids
+ * @param idPrefix prefix of the buttons' ids
  * @returns nothing if the list fits on one page
  */
 export function buildPageControls<T>(
-  list: string,
+  idPrefix: string,
   { items, offset, total }: Page<T>,
   size: number,
   listArgs = '',
@@ -35,20 +35,20 @@ export function buildPageControls<T>(
   const end = offset + items.length;
   return [
     context(`${offset + 1}–${end} of ${total}`),
-    ...actions(`${list}_pages`, [
-      offset > 0 && button(`${list}_previous`, 'Previous', toValue(Math.max(0, offset - size))),
-      end < total && button(`${list}_next`, 'Next', toValue(end)),
+    ...actions(`${idPrefix}_pages`, [
+      offset > 0 && button(`${idPrefix}_previous`, 'Previous', toValue(Math.max(0, offset - size))),
+      end < total && button(`${idPrefix}_next`, 'Next', toValue(end)),
     ]),
   ];
 }
 
-export function createPageActions<const List extends string, Call extends { readonly value: string }>(
-  list: List,
+export function createPageActions<const IdPrefix extends string, Call extends { readonly value: string }>(
+  idPrefix: IdPrefix,
   show: (call: Call, request: PageRequest) => Promise<void>,
 ) {
   const run = (call: Call) => show(call, pageRequestSchema.parse(JSON.parse(call.value)));
   return [
-    { id: `${list}_next` as const, run },
-    { id: `${list}_previous` as const, run },
+    { id: `${idPrefix}_next` as const, run },
+    { id: `${idPrefix}_previous` as const, run },
   ] as const;
 }

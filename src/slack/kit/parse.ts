@@ -17,24 +17,24 @@ export function splitTime(words: readonly string[]): {
   readonly words: readonly string[];
   readonly sendAt: string | undefined;
 } {
-  const index = words.findLastIndex((word) => word.toLowerCase() === 'at');
-  return index === -1
+  const atIndex = words.findLastIndex((word) => word.toLowerCase() === 'at');
+  return atIndex === -1
     ? { words, sendAt: undefined }
-    : { words: words.slice(0, index), sendAt: words.slice(index + 1).join(' ') };
+    : { words: words.slice(0, atIndex), sendAt: words.slice(atIndex + 1).join(' ') };
 }
 
 /** Separates a reason from the command. Phones and Macs turn two hyphens into a dash. */
 const REASON_SEPARATOR = /(?:^|\s)(?:--|—|–)(?:\s+|$)/;
 
-/** Quotation marks around a word. No name, number or option contains any. */
+/** Quotation marks around a word. Names, numbers and options never contain them. */
 const QUOTES = /^["“”„«»‘’‚'`]+|["“”„«»‘’‚'`]+$/g;
 
 export function parseCommandLine(input: string): CommandLine {
   const text = cleanText(input);
   const separator = REASON_SEPARATOR.exec(text);
-  const line = separator === null ? text : text.slice(0, separator.index);
+  const commandText = separator === null ? text : text.slice(0, separator.index);
   const reason = separator === null ? '' : text.slice(separator.index + separator[0].length).trim();
-  const [subcommand = '', ...words] = unescapeText(unwrapLinks(line))
+  const [subcommand = '', ...words] = unescapeText(unwrapLinks(commandText))
     .split(/\s+/)
     .map((word) => word.replace(QUOTES, ''))
     .filter((word) => word !== '');
@@ -90,10 +90,10 @@ export function findNearest(word: string, candidates: readonly string[]): string
 }
 
 /**
- * Suggests a command line for an unknown subcommand, which may be a typo, or a name that was entered before
- * the subcommand or without one.
+ * Suggests a command line for an unknown subcommand. It may be a typo, or a domain name that was entered
+ * before the subcommand or without one.
  */
-export function suggestLine(
+export function suggestCommandLine(
   { subcommand, words }: CommandLine,
   commands: readonly string[],
 ): string | undefined {

@@ -1,9 +1,8 @@
 import { truncateMarkup } from './mrkdwn.ts';
 
-/** On a phone. */
-const LINE_LENGTH = 40;
+const PHONE_LINE_LENGTH = 40;
 
-/** Limits for messages that are used for decisions or read often. Longer content is behind a button. */
+/** Line limits of messages that people decide on or read often. Longer content is behind a button. */
 export const MAX_LINES = { reply: 6, endedCard: 6, alarm: 14, plan: 16 } as const;
 export const BUTTON_ROW_LINES = 2;
 
@@ -20,27 +19,27 @@ function estimateVisibleText(mrkdwn: string): string {
 export function countPhoneLines(mrkdwn: string): number {
   return estimateVisibleText(mrkdwn)
     .split('\n')
-    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / LINE_LENGTH)), 0);
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / PHONE_LINE_LENGTH)), 0);
 }
 
-/** @param toLine builds the line around the text */
-export function cutToLines(
+/** @param buildText adds text around `mrkdwn` that isn't truncated */
+export function truncateToLines(
   mrkdwn: string,
   maxLines: number,
-  toLine: (text: string) => string = (text) => text,
+  buildText: (text: string) => string = (text) => text,
 ): string {
-  const fits = (line: string) => countPhoneLines(line) <= maxLines;
-  const fullLine = toLine(mrkdwn);
-  if (fits(fullLine)) return fullLine;
-  const cutAt = (length: number) => toLine(truncateMarkup(mrkdwn, length));
+  const fits = (text: string) => countPhoneLines(text) <= maxLines;
+  const fullText = buildText(mrkdwn);
+  if (fits(fullText)) return fullText;
+  const truncateAt = (length: number) => buildText(truncateMarkup(mrkdwn, length));
   // A binary search, because a message from the service may have thousands of characters.
   let [fittingLength, excessiveLength] = [1, mrkdwn.length];
   while (excessiveLength - fittingLength > 1) {
     const length = Math.floor((fittingLength + excessiveLength) / 2);
-    if (fits(cutAt(length))) fittingLength = length;
+    if (fits(truncateAt(length))) fittingLength = length;
     else excessiveLength = length;
   }
-  return cutAt(fittingLength);
+  return truncateAt(fittingLength);
 }
 
 /** Returns the first texts that fit into `maxLines`. The last one is truncated if needed. */
@@ -48,7 +47,7 @@ export function fitLines(texts: readonly string[], maxLines: number): string[] {
   let remainingLines = maxLines;
   return texts.flatMap((text) => {
     if (remainingLines <= 0) return [];
-    const fittingText = cutToLines(text, remainingLines);
+    const fittingText = truncateToLines(text, remainingLines);
     remainingLines -= countPhoneLines(fittingText);
     return [fittingText];
   });

@@ -5,9 +5,9 @@ import { type Message, textMessage } from '../kit/blocks.ts';
 import { BYTE_ORDER_MARK, formatCsvLine } from '../kit/csv-file.ts';
 import { runWithProgress } from '../outbound/progress.ts';
 import { useTemporaryFile } from '../outbound/upload.ts';
-import { deliverFile } from '../send-file.ts';
-import { createNameLookup } from './actor-names.ts';
-import { AUDIT_COLUMNS, orderLines, teamEventRow } from './audit.view.ts';
+import { trySendFile } from '../send-file.ts';
+import { createPersonNameLookup } from './actor-names.ts';
+import { AUDIT_COLUMNS, buildOrderLines, buildTeamEventCells } from './audit.view.ts';
 import {
   auditFileText,
   auditSentText,
@@ -20,19 +20,19 @@ import { parseSpan, toDateRange } from './span.ts';
 
 const DEFAULT_DAYS = 30;
 
-async function* writeCsv(
+async function* generateCsvLines(
   context: SlackContext,
   from: Date,
   to: Date,
   onRow: (at: Date) => void,
 ): AsyncGenerator<string> {
-  const lookUp = createNameLookup(context.directory);
+  const lookUp = createPersonNameLookup(context.directory);
   yield BYTE_ORDER_MARK + formatCsvLine(AUDIT_COLUMNS);
-  for await (const logged of context.events.read(from, to)) {
-    const { at } = 'event' in logged ? logged.event : logged.entry;
+  for await (const auditRecord of context.events.read(from, to)) {
+    const { at } = 'event' in auditRecord ? auditRecord.event : auditRecord.entry;
     onRow(at);
-    if ('event' in logged) yield formatCsvLine(await teamEventRow(logged.event, lookUp));
-    else for (const { cells } of await orderLines(logged, lookUp)) yield formatCsvLine(cells);
+    if ('event' in auditRecord) yield formatCsvLine(await buildTeamEventCells(auditRecord.event, lookUp));
+    else for (const { cells } of await buildOrderLines(auditRecord, lookUp)) yield formatCsvLine(cells);
   }
 }
 
@@ -40,7 +40,7 @@ async function runAudit(call: CommandCall): Promise<void> {
   const now = call.context.now();
   const span = parseSpan('audit', call.words, now, new Date(now.getTime() - DEFAULT_DAYS * DAY_MS));
   if ('problem' in span) return call.respond(span.problem);
-  const progress: ExportProgress = { rows: 0, lastLineAt: undefined, isWritten: false };
+  const progress: ExportProgress = { rowCount: 0, lastEventAt: undefined, isWritten: false };
   const reply = await runWithProgress(
     call.respond,
     () => textMessage(progressText(progress)),
@@ -52,19 +52,19 @@ async function runAudit(call: CommandCall): Promise<void> {
 async function exportAudit(call: CommandCall, span: Span, progress: ExportProgress): Promise<Message> {
   const { context, person } = call;
   const { from, to } = toDateRange(span);
-  const lines = writeCsv(context, from, to, (at) => {
-    progress.rows += 1;
-    progress.lastLineAt = at;
+  const lines = generateCsvLines(context, from, to, (at) => {
+    progress.rowCount += 1;
+    progress.lastEventAt = at;
   });
   return useTemporaryFile(lines, async (path) => {
     progress.isWritten = true;
-    const { rows } = progress;
-    if (rows === 0) return textMessage(noEventsText(span));
+    const { rowCount } = progress;
+    if (rowCount === 0) return textMessage(noEventsText(span));
     const filename = `domain-steward-audit-${span.first}-to-${span.last}.csv`;
-    const problem = await deliverFile(call, { path, filename, description: auditFileText(span, rows) });
+    const problem = await trySendFile(call, { path, filename, description: auditFileText(span, rowCount) });
     if (problem !== undefined) return problem;
-    context.log.info({ by: person.id, ...span, rows }, 'audit log exported');
-    return textMessage(auditSentText(span, rows));
+    context.log.info({ by: person.id, ...span, rows: rowCount }, 'audit log exported');
+    return textMessage(auditSentText(span, rowCount));
   });
 }
 

@@ -2,25 +2,25 @@ import { formatAccountName } from '../../accounts/account.ts';
 import type { AuditedEvent, TeamEvent, TeamEventOf } from '../../ledger/events.ts';
 import { hasSecretInput, type Order, type OrderItem } from '../../orders/order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from '../../orders/order-events.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import type { RuleReference } from '../../policy/policy.ts';
-import { settingsRuleName } from '../approvals/decision.view.ts';
-import { budgetLine, overBudgetText } from '../money/budget.view.ts';
+import { formatSettingsRuleName } from '../approvals/decision.view.ts';
+import { budgetLine, overrunDetailsText } from '../money/budget.view.ts';
 import { priceLine } from '../money/price.view.ts';
 import { formatRecordFinding } from '../orders/record-finding.view.ts';
 import { retryReasonText, summaryText } from '../orders/summary.view.ts';
 import { differenceText } from './ledger.view.ts';
 
 /*
- * Rows of the audit log. Each event is one row. If an event is about several items of a bulk order, each item is one
- * row.
+ * Rows of the audit log. Each event has one row, or one row per item if it is about several items of a bulk
+ * order.
  */
 
-/** Actor of orders that were settled by a registry's record. */
-export const REGISTRY_RECORD = 'Registry record (RDAP)';
+/** Shown as the actor if an order was settled by a registry record. */
+export const REGISTRY_RECORD_ACTOR = 'Registry record (RDAP)';
 
-/** Programs depend on these names. */
+/** Column names must not change, because other programs read the exported file. */
 export const AUDIT_COLUMNS = [
   'time_utc',
   'event',
@@ -52,10 +52,10 @@ export const AUDIT_COLUMNS = [
 
 type Row = Partial<Readonly<Record<(typeof AUDIT_COLUMNS)[number], string | undefined>>>;
 
-/** Finds a person's name for the file. The ID `system` stands for the bot. */
-export type NameLookup = (userId: string) => Promise<string>;
+/** Finds a person's name. The ID `system` stands for the bot. */
+export type PersonNameLookup = (userId: string) => Promise<string>;
 
-/** Events whose rows contain the request to the service. */
+/** Events whose rows show the request to the service. */
 const REQUEST_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set(['requested', 'sending']);
 const DECISION_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'approved',
@@ -66,16 +66,19 @@ const DECISION_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set([
 
 export interface OrderLine {
   readonly cells: string[];
-  readonly n: number | undefined;
+  readonly itemNumber: number | undefined;
 }
 
-export async function orderLines(event: AuditedEvent, lookUp: NameLookup): Promise<OrderLine[]> {
+export async function buildOrderLines(event: AuditedEvent, lookUp: PersonNameLookup): Promise<OrderLine[]> {
   const { order, entry } = event;
-  const items = order.bulk === undefined ? [] : affectedItems(order, entry);
-  const n = 'n' in entry ? entry.n : undefined;
-  const affected = items.length === 0 ? [order.items.find((item) => item.n === n)] : items;
+  const bulkItems = order.bulk === undefined ? [] : findAffectedItems(order, entry);
+  const loggedNumber = 'n' in entry ? entry.n : undefined;
+  const rowItems = bulkItems.length === 0 ? [order.items.find((item) => item.n === loggedNumber)] : bulkItems;
   return Promise.all(
-    affected.map(async (item) => ({ cells: await orderRow(event, lookUp, item), n: item?.n ?? n })),
+    rowItems.map(async (item) => ({
+      cells: await buildOrderCells(event, lookUp, item),
+      itemNumber: item?.n ?? loggedNumber,
+    })),
   );
 }
 
@@ -87,7 +90,7 @@ const MULTI_ITEM_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'invalidated',
 ]);
 
-/** The outcome of each item, for events that don't record it. */
+/** The outcome of the affected items, for events that don't record it. */
 const MULTI_ITEM_OUTCOMES: Readonly<Partial<Record<OrderLogEntry['kind'], string>>> = {
   stopped: 'FAILED',
   expired: 'FAILED',
@@ -95,7 +98,7 @@ const MULTI_ITEM_OUTCOMES: Readonly<Partial<Record<OrderLogEntry['kind'], string
   invalidated: 'UNKNOWN',
 };
 
-function affectedItems({ items }: Order, entry: OrderLogEntry): readonly OrderItem[] {
+function findAffectedItems({ items }: Order, entry: OrderLogEntry): readonly OrderItem[] {
   if (!MULTI_ITEM_EVENTS.has(entry.kind)) return [];
   if (entry.kind === 'invalidated')
     return items.filter(({ state, answeredAt }) => state === 'UNKNOWN' && answeredAt === undefined);
@@ -105,11 +108,15 @@ function affectedItems({ items }: Order, entry: OrderLogEntry): readonly OrderIt
   return items.filter(({ name, ctid }) => affectedNames.has(name) || affectedCtids.has(ctid));
 }
 
-/** The cells contain no secrets, because orders contain none. */
-export async function orderRow(event: AuditedEvent, lookUp: NameLookup, item?: OrderItem): Promise<string[]> {
+/** The cells contain no secrets, because orders don't contain any. */
+export async function buildOrderCells(
+  event: AuditedEvent,
+  lookUp: PersonNameLookup,
+  item?: OrderItem,
+): Promise<string[]> {
   const { order, entry } = event;
-  const logged: AnyOrderLogEntry = entry;
-  const { result } = logged;
+  const entryFields: AnyOrderLogEntry = entry;
+  const { result } = entryFields;
   const requestedEntry = event.decisions.find((decision) => decision.kind === 'requested');
   const approvers = findValidApprovers(event);
   const deciders = DECISION_EVENTS.has(entry.kind) ? [...approvers, entry.actor] : approvers;
@@ -120,24 +127,25 @@ export async function orderRow(event: AuditedEvent, lookUp: NameLookup, item?: O
     order: order.id,
     state: entry.state,
     task: requestedEntry?.task,
-    names: logged.name ?? requestedEntry?.names?.join(' ') ?? item?.name ?? `${order.items.length} names`,
+    names:
+      entryFields.name ?? requestedEntry?.names?.join(' ') ?? item?.name ?? `${order.items.length} names`,
     asked_by: requestedEntry && (await lookUp(requestedEntry.actor)),
     account:
       requestedEntry &&
       `${requestedEntry.account}${requestedEntry.usesTeamAccount === true ? ' (the team’s account)' : ''}`,
     reason: requestedEntry?.reason ?? undefined,
     decided_by: (await Promise.all([...new Set(deciders)].map(lookUp))).join('; '),
-    decision_reason: DECISION_EVENTS.has(entry.kind) ? findReason(logged) : logged.question,
-    ctid: logged.ctid ?? (order.bulk && item?.ctid),
-    sent: REQUEST_EVENTS.has(entry.kind) ? sentInput(order, requestedEntry, item) : undefined,
-    outcome: logged.outcome ?? (order.bulk && item && MULTI_ITEM_OUTCOMES[entry.kind]),
+    decision_reason: DECISION_EVENTS.has(entry.kind) ? findReason(entryFields) : entryFields.question,
+    ctid: entryFields.ctid ?? (order.bulk && item?.ctid),
+    sent: REQUEST_EVENTS.has(entry.kind) ? formatSentInput(order, requestedEntry, item) : undefined,
+    outcome: entryFields.outcome ?? (order.bulk && item && MULTI_ITEM_OUTCOMES[entry.kind]),
     service_code: result?.code,
     service_text: result?.text,
     service_messages: result?.messages
       ?.map((message) => [message.code, message.text].filter(Boolean).join(' '))
       .join('; '),
     stid: result?.stid,
-    result: findResult(logged),
+    result: findResult(entryFields),
     retry_of: requestedEntry?.retryOf,
     ...(await buildDecisionColumns(event, lookUp)),
   });
@@ -145,23 +153,30 @@ export async function orderRow(event: AuditedEvent, lookUp: NameLookup, item?: O
 
 /** The approvers whose approvals counted at the time of an event. */
 function findValidApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
-  const approvals = decisions.filter(({ kind, version }) => APPROVALS.has(kind) && version <= entry.version);
-  const last = approvals.findLast(({ kind }) => kind === 'approved');
-  const lapsed = new Set(last !== undefined && 'lapsed' in last ? last.lapsed : []);
-  return approvals.map(({ actor }) => actor).filter((userId) => !lapsed.has(userId));
+  const approvals = decisions.filter(
+    ({ kind, version }) => APPROVAL_EVENTS.has(kind) && version <= entry.version,
+  );
+  const lastApproval = approvals.findLast(({ kind }) => kind === 'approved');
+  const lapsedIds = new Set(
+    lastApproval !== undefined && 'lapsed' in lastApproval ? lastApproval.lapsed : [],
+  );
+  return approvals.map(({ actor }) => actor).filter((userId) => !lapsedIds.has(userId));
 }
 
-const APPROVALS: ReadonlySet<OrderLogEntry['kind']> = new Set(['approved', 'emergency_approved']);
+const APPROVAL_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set(['approved', 'emergency_approved']);
 
 /** The columns `for`, `rule`, `policy_version`, `statement` and `exceeded`. */
-async function buildDecisionColumns({ entry, decisions }: AuditedEvent, lookUp: NameLookup): Promise<Row> {
-  const logged: AnyOrderLogEntry = entry;
-  const { statement, progress, mandate, overBudget = [], admins = [] } = logged;
+async function buildDecisionColumns(
+  { entry, decisions }: AuditedEvent,
+  lookUp: PersonNameLookup,
+): Promise<Row> {
+  const entryFields: AnyOrderLogEntry = entry;
+  const { statement, progress, mandate, overBudget = [], admins = [] } = entryFields;
   const requestedEntry = decisions.find(({ kind }) => kind === 'requested');
   const isDecision = DECISION_EVENTS.has(entry.kind);
   const decisionsSoFar = isDecision ? decisions.filter(({ version }) => version <= entry.version) : [];
   const [{ rules, version } = NO_RULES] = [entry, ...decisionsSoFar.toReversed()].flatMap(findRules);
-  const versions = rules.map((rule) => (rule.kind === 'rule' ? rule.version : version));
+  const policyVersions = rules.map((rule) => (rule.kind === 'rule' ? rule.version : version));
   const slots = progress?.requirements.flatMap(({ slots }) => slots) ?? [];
   const standIns = await Promise.all(
     slots.flatMap(({ userId, standsInFor }) =>
@@ -172,14 +187,16 @@ async function buildDecisionColumns({ entry, decisions }: AuditedEvent, lookUp: 
   return {
     for: joinUnique(standIns),
     rule: mandate === undefined ? joinUnique(rules.map(ruleText)) : `mandate ${mandate}`,
-    policy_version: joinUnique(versions.flatMap((number) => (number === undefined ? [] : [String(number)]))),
+    policy_version: joinUnique(
+      policyVersions.flatMap((number) => (number === undefined ? [] : [String(number)])),
+    ),
     statement:
       statement ??
       (isDecision && requestedEntry?.kind === 'requested' ? requestedEntry.statement : undefined),
     exceeded:
       adminNames.length === 0
         ? undefined
-        : `${overBudgetText(overBudget)} Approved by ${adminNames.join(', ')}.`,
+        : `${overrunDetailsText(overBudget)} Approved by ${adminNames.join(', ')}.`,
   };
 }
 
@@ -191,8 +208,8 @@ function findRules(entry: OrderLogEntry) {
   return rules === undefined ? [] : [{ rules, version: policyVersion ?? progress?.policyVersion }];
 }
 
-async function standInText(userId: string, away: string, lookUp: NameLookup): Promise<string> {
-  return `${await lookUp(userId)} for ${await lookUp(away)}`;
+async function standInText(userId: string, awayUserId: string, lookUp: PersonNameLookup): Promise<string> {
+  return `${await lookUp(userId)} for ${await lookUp(awayUserId)}`;
 }
 
 function joinUnique(texts: readonly string[]): string {
@@ -200,7 +217,7 @@ function joinUnique(texts: readonly string[]): string {
 }
 
 function ruleText(rule: RuleReference): string {
-  return rule.kind === 'rule' ? rule.name : settingsRuleName(rule.kind);
+  return rule.kind === 'rule' ? rule.name : formatSettingsRuleName(rule.kind);
 }
 
 function findReason({ reason, seen }: AnyOrderLogEntry): string | undefined {
@@ -214,10 +231,10 @@ function findResult({ result, summary, retryReason, hint }: AnyOrderLogEntry): s
   return hint && formatRecordFinding(hint);
 }
 
-/** The cells of one kind of event, except for time and people. */
-type BuildRow<Kind> = (event: TeamEventOf<Kind>, lookUp: NameLookup) => Row | Promise<Row>;
+/** Builds the row of one kind of event, without the time and the actor. */
+type RowBuilder<Kind> = (event: TeamEventOf<Kind>, lookUp: PersonNameLookup) => Row | Promise<Row>;
 
-const decisionRow =
+const nameDecisionRow =
   (task: string) =>
   ({ subject, until, reason }: TeamEventOf<'name_watched'>): Row => ({
     task,
@@ -252,7 +269,7 @@ const keyRow =
   (action: string) =>
   async (
     { subject, owner }: TeamEventOf<'key_vouched'> | TeamEventOf<'key_revoked'>,
-    lookUp: NameLookup,
+    lookUp: PersonNameLookup,
   ): Promise<Row> => ({
     task: 'key',
     names: subject.id,
@@ -267,17 +284,17 @@ const teamAccountRow =
     result: `${task}ed the application "${application}"`,
   });
 
-const ROWS: { readonly [Kind in TeamEvent['kind']]: BuildRow<Kind> } = {
-  name_watched: decisionRow('watch'),
-  name_dated: decisionRow('import'),
-  name_unwatched: decisionRow('unwatch'),
-  name_snoozed: decisionRow('snooze'),
-  name_renewed: decisionRow('renewed elsewhere'),
-  lapse_requested: decisionRow('lapse'),
-  lapse_confirmed: decisionRow('lapse'),
-  name_kept: decisionRow('keep'),
+const ROW_BUILDERS: { readonly [Kind in TeamEvent['kind']]: RowBuilder<Kind> } = {
+  name_watched: nameDecisionRow('watch'),
+  name_dated: nameDecisionRow('import'),
+  name_unwatched: nameDecisionRow('unwatch'),
+  name_snoozed: nameDecisionRow('snooze'),
+  name_renewed: nameDecisionRow('renewed elsewhere'),
+  lapse_requested: nameDecisionRow('lapse'),
+  lapse_confirmed: nameDecisionRow('lapse'),
+  name_kept: nameDecisionRow('keep'),
   name_handed_over: async (event, lookUp) => ({
-    ...decisionRow('handover')(event),
+    ...nameDecisionRow('handover')(event),
     result: `handed over to ${await lookUp(event.to ?? '')}`,
   }),
   incident_opened: changedFactRow,
@@ -351,7 +368,7 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: BuildRow<Kind> } = {
 };
 
 /** For events that aren't about an order. */
-export async function teamEventRow(event: TeamEvent, lookUp: NameLookup): Promise<string[]> {
+export async function buildTeamEventCells(event: TeamEvent, lookUp: PersonNameLookup): Promise<string[]> {
   const confirmedBy = 'confirmedBy' in event ? event.confirmedBy : undefined;
   return toCells({
     time_utc: event.at.toISOString(),
@@ -362,8 +379,12 @@ export async function teamEventRow(event: TeamEvent, lookUp: NameLookup): Promis
   });
 }
 
-function buildRow<Kind extends TeamEvent['kind']>(kind: Kind, event: TeamEventOf<Kind>, lookUp: NameLookup) {
-  return ROWS[kind](event, lookUp);
+function buildRow<Kind extends TeamEvent['kind']>(
+  kind: Kind,
+  event: TeamEventOf<Kind>,
+  lookUp: PersonNameLookup,
+) {
+  return ROW_BUILDERS[kind](event, lookUp);
 }
 
 function formatChange(before = '', after = ''): string {
@@ -391,7 +412,7 @@ function toCells(row: Row): string[] {
   return AUDIT_COLUMNS.map((column) => row[column] ?? '');
 }
 
-function sentInput(
+function formatSentInput(
   order: Order,
   requestedEntry: Extract<OrderLogEntry, { readonly kind: 'requested' }> | undefined,
   item: OrderItem | undefined,
@@ -399,10 +420,11 @@ function sentInput(
   if (requestedEntry === undefined) return undefined;
   if (requestedEntry.names === undefined && item === undefined)
     return JSON.stringify({ statement: requestedEntry.statement, rows: requestedEntry.rows });
-  const { secretField } = findTask(requestedEntry.task);
-  const secret = hasSecretInput(order) && secretField !== undefined ? { [secretField]: '[secret]' } : {};
+  const { secretField } = getOrderTask(requestedEntry.task);
+  const redactedSecret =
+    hasSecretInput(order) && secretField !== undefined ? { [secretField]: '[secret]' } : {};
   // For a bulk order, the log has the number of rows, but not their input.
   const loggedInput = requestedEntry.input ?? item?.input;
   const input = typeof loggedInput === 'object' && loggedInput !== null ? loggedInput : {};
-  return JSON.stringify({ ...input, ...secret });
+  return JSON.stringify({ ...input, ...redactedSecret });
 }

@@ -2,11 +2,11 @@ import type { TeamEventOf } from '../../ledger/events.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import { formatCalendarDay } from '../../zones/calendar-day.ts';
 import { formatDay, formatName, personWithReason } from '../expiry/expiry.view.ts';
-import { count, formatLocalTime, mention } from '../kit/blocks.ts';
+import { formatCount, formatLocalTime, mention } from '../kit/blocks.ts';
 
 /* Notifications about decisions on names, and about stand-ins. */
 
-/** Decisions on names all have the fields of this event. */
+/** All decisions on names have the same fields as this event. */
 type NameDecision = TeamEventOf<'lapse_requested'>;
 
 export function snoozedText({ subject, actor, until, reason }: NameDecision, timeZone: string): string {
@@ -26,8 +26,8 @@ interface Routing {
   readonly channel?: string;
 }
 
-/** For example, `owner: none → @Bob`, only for the fields that differ. */
-function routingChanges(before: Routing, after: Routing): string[] {
+/** Returns, for example, `owner: none → @Bob` for each field that differs. */
+function formatRoutingChanges(before: Routing, after: Routing): string[] {
   const ownerText = ({ owner }: Routing) => (owner === undefined ? 'none' : mention(owner));
   const channelText = ({ channel }: Routing) => (channel === undefined ? 'none' : `<#${channel}>`);
   return dropMissing([
@@ -43,18 +43,18 @@ export function reroutedText({
   confirmedBy,
 }: TeamEventOf<'notices_rerouted'>): string {
   const changes = names.map(
-    ({ name, before, after }) => `• ${formatName(name)}: ${routingChanges(before, after).join('; ')}`,
+    ({ name, before, after }) => `• ${formatName(name)}: ${formatRoutingChanges(before, after).join('; ')}`,
   );
-  const left = total - names.length;
-  const fields = dropMissing([
-    (left > 0 || names.some(({ before, after }) => before.owner !== after.owner)) && 'owner',
-    (left > 0 || names.some(({ before, after }) => before.channel !== after.channel)) && 'channel',
+  const unlistedCount = total - names.length;
+  const changedFields = dropMissing([
+    (unlistedCount > 0 || names.some(({ before, after }) => before.owner !== after.owner)) && 'owner',
+    (unlistedCount > 0 || names.some(({ before, after }) => before.channel !== after.channel)) && 'channel',
   ]);
   const confirmedSuffix = confirmedBy === undefined ? '' : `, confirmed by ${mention(confirmedBy)}`;
   return [
-    `:mailbox_with_mail: ${mention(actor)} changed the ${fields.join(total === 1 ? ' and ' : ' or ')} of ${count(total, 'name')}${confirmedSuffix}`,
+    `:mailbox_with_mail: ${mention(actor)} changed the ${changedFields.join(total === 1 ? ' and ' : ' or ')} of ${formatCount(total, 'name')}${confirmedSuffix}`,
     ...changes,
-    ...(left > 0 ? [`… and ${count(left, 'other name')}`] : []),
+    ...(unlistedCount > 0 ? [`… and ${formatCount(unlistedCount, 'other name')}`] : []),
   ].join('\n');
 }
 
@@ -67,26 +67,26 @@ export function welcomeBackText(standIn: string): string {
   return `Welcome back. ${mention(standIn)} is no longer your stand-in.`;
 }
 
-export function standInTexts({
-  subject: { id: away },
+export function standInTextsByUser({
+  subject: { id: awayUserId },
   standIn,
   replaced,
 }: TeamEventOf<'stand_in_changed'>): ReadonlyMap<string, string> {
-  const until = standIn && formatLocalTime(standIn.until);
+  const endText = standIn && formatLocalTime(standIn.until);
   return new Map([
     ...(replaced === undefined
       ? []
-      : [[replaced, `You are no longer ${mention(away)}’s stand-in.`] as const]),
+      : [[replaced, `You are no longer ${mention(awayUserId)}’s stand-in.`] as const]),
     ...(standIn === undefined
-      ? [[away, welcomeBackText(replaced ?? '')] as const]
+      ? [[awayUserId, welcomeBackText(replaced ?? '')] as const]
       : [
           [
             standIn.userId,
-            `You are ${mention(away)}’s stand-in until ${until}. You can approve the same orders, except those that either of you requested. You’ll find pending orders on my Home tab.`,
+            `You are ${mention(awayUserId)}’s stand-in until ${endText}. You can approve the same orders, except those that either of you requested. You’ll find pending orders on my Home tab.`,
           ] as const,
           [
-            away,
-            `${mention(standIn.userId)} is your stand-in until ${until}. To end this earlier, use \`/domain back\`.`,
+            awayUserId,
+            `${mention(standIn.userId)} is your stand-in until ${endText}. To end this earlier, use \`/domain back\`.`,
           ] as const,
         ]),
   ]);

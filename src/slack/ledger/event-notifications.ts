@@ -4,18 +4,18 @@ import type { TeamEvent } from '../../ledger/events.ts';
 import { charterStatusMessage } from '../approvals/signing/charter.view.ts';
 import type { SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
-import { createDirectMessagePlace, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
-import { dropMentions } from '../outbound/plain-names.ts';
+import { createDirectMessagePlace, type NotificationPlanner, STATIC_VERSION } from '../outbound/notify.ts';
+import { replaceNotificationMentions } from '../outbound/plain-names.ts';
 import {
   lapseConfirmedText,
   renewedText,
   reroutedText,
   snoozedText,
-  standInTexts,
+  standInTextsByUser,
 } from './event-notification.view.ts';
 import { buildLedgerAlert, sendLedgerAlert } from './ledger-notifications.ts';
 
-/* Notifications about events. They are sent once. */
+/* Notifications about events. Each is sent once. */
 
 export function createEventPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, sendWithMentions) => {
@@ -26,13 +26,13 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
       buildDefaultRequirement(await context.savedSettings(), []),
     ]);
     const send: typeof sendWithMentions = (notification) =>
-      sendWithMentions(dropMentions(directory, notification, silentPeople));
-    const common = { version: ONCE, occurredAt: event.at };
+      sendWithMentions(replaceNotificationMentions(directory, notification, silentPeople));
+    const commonFields = { version: STATIC_VERSION, occurredAt: event.at };
     if (event.kind === 'stand_in_changed') {
-      for (const [userId, text] of standInTexts(event)) {
+      for (const [userId, text] of standInTextsByUser(event)) {
         if (silentPeople.has(userId)) continue;
         const places = [createDirectMessagePlace(directory, userId)];
-        await send({ ...common, purpose: `to:${userId}`, places, message: () => textMessage(text) });
+        await send({ ...commonFields, purpose: `to:${userId}`, places, message: () => textMessage(text) });
       }
       return undefined;
     }
@@ -46,7 +46,12 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
       const places = [
         async () => (reminderChannel === undefined ? undefined : { channelId: reminderChannel }),
       ];
-      await send({ ...common, purpose: 'notice', places, message: () => textMessage(reroutedText(event)) });
+      await send({
+        ...commonFields,
+        purpose: 'notice',
+        places,
+        message: () => textMessage(reroutedText(event)),
+      });
       return undefined;
     }
     const origin = 'origin' in event ? event.origin : undefined;
@@ -55,12 +60,17 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
       async () => (origin?.channelId === '' ? undefined : origin),
       createDirectMessagePlace(directory, event.actor),
     ];
-    await send({ ...common, purpose: 'decision', places, message: () => toDecisionMessage(context, event) });
+    await send({
+      ...commonFields,
+      purpose: 'decision',
+      places,
+      message: () => buildDecisionMessage(context, event),
+    });
     return undefined;
   };
 }
 
-async function toDecisionMessage(context: SlackContext, event: TeamEvent): Promise<Message> {
+async function buildDecisionMessage(context: SlackContext, event: TeamEvent): Promise<Message> {
   switch (event.kind) {
     case 'name_snoozed':
       return textMessage(snoozedText(event, (await context.savedSettings()).reminderTimezone));

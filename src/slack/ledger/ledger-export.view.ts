@@ -1,30 +1,43 @@
 import type { LedgerState } from '../../ledger/ledger.ts';
-import { code, count, formatLocalTime, lineSections, type Message, message, section } from '../kit/blocks.ts';
+import {
+  code,
+  formatCount,
+  formatLocalTime,
+  lineSections,
+  type Message,
+  message,
+  section,
+} from '../kit/blocks.ts';
 import type { Span } from './audit-export.view.ts';
 
-export const NO_KEY =
+export const NO_KEY_TEXT =
   'I can’t read the ledger, because an encryption key is missing. The bot’s log says which key.';
-export const NOTHING_SEALED =
+export const NOTHING_SEALED_TEXT =
   'There’s nothing to export, because nothing is sealed yet. Try again in a few seconds.';
-export const RECEIPT_ID_MISSING =
+export const RECEIPT_ID_MISSING_TEXT =
   'Enter an order’s ID, such as `/domain receipt 7k2m9qx4h1ab`. To find it, use `/domain orders`.';
 
-export const receiptFileText = (orderId: string) => `The receipt for order ${orderId}`;
-export const noReceiptText = (orderId: string) =>
+export const receiptFileDescription = (orderId: string) => `The receipt for order ${orderId}`;
+export const orderNotSealedText = (orderId: string) =>
   `Order ${code(orderId)} isn’t sealed yet. Try again in a few seconds.`;
-export function ledgerMessage({ fingerprint, newest, anchor, overdueSeconds }: LedgerSummary): Message {
+export function ledgerMessage({
+  fingerprint,
+  newestSeal,
+  newestAnchor,
+  overdueSeconds,
+}: LedgerSummary): Message {
   const texts = [
     `Signed by ${code(fingerprint)}`,
-    ...(newest === undefined
+    ...(newestSeal === undefined
       ? []
       : [
-          `Latest seal: ${code(`${newest.n}:${newest.hash}`)}, up to event ${newest.to}, ${formatLocalTime(new Date(newest.at))}`,
+          `Latest seal: ${code(`${newestSeal.n}:${newestSeal.hash}`)}, up to event ${newestSeal.to}, ${formatLocalTime(new Date(newestSeal.at))}`,
         ]),
-    anchor === undefined
+    newestAnchor === undefined
       ? 'No anchor is published yet. The first will be published within two hours.'
-      : `Latest published anchor: ${code(`${anchor.n}:${anchor.hash}`)}, ${formatLocalTime(anchor.at)}`,
+      : `Latest published anchor: ${code(`${newestAnchor.n}:${newestAnchor.hash}`)}, ${formatLocalTime(newestAnchor.at)}`,
     ...(overdueSeconds > 0
-      ? [`Some events haven’t been sealed for ${count(overdueSeconds, 'second')}.`]
+      ? [`Some events haven’t been sealed for ${formatCount(overdueSeconds, 'second')}.`]
       : []),
     `To verify it without the bot, use ${code(`npx domain-steward-verify FILE --key ${fingerprint}`)} and the anchors that you stored elsewhere.`,
   ];
@@ -32,11 +45,11 @@ export function ledgerMessage({ fingerprint, newest, anchor, overdueSeconds }: L
   return message(`${title} ${texts.join(' ')}`, [section(title), ...lineSections(texts)]);
 }
 
-export interface LedgerSummary extends Pick<LedgerState, 'newest' | 'anchor'> {
+export interface LedgerSummary extends Pick<LedgerState, 'newestSeal' | 'newestAnchor'> {
   readonly fingerprint: string;
-  /** Age in seconds of the oldest unsealed event; 0 if that age is normal. */
+  /** Age of the oldest unsealed event; 0 if sealing isn't overdue. */
   readonly overdueSeconds: number;
 }
 
-export const ledgerFileText = (span: Span | undefined) =>
+export const ledgerFileDescription = (span: Span | undefined) =>
   span === undefined ? 'The ledger' : `The ledger from ${span.first} to ${span.last} (UTC)`;

@@ -5,15 +5,15 @@ import type { Message } from '../kit/blocks.ts';
 import {
   createDirectMessagePlace,
   type NotificationPlanner,
-  ONCE,
   type SendNotification,
+  STATIC_VERSION,
 } from '../outbound/notify.ts';
 import {
   anchorDayMessage,
   anchorMessage,
+  databaseRestoredMessage,
   differencesMessage,
-  restoredMessage,
-  stalledMessage,
+  sealingStalledMessage,
 } from './ledger.view.ts';
 
 export async function findAlertPlace({ savedSettings }: SlackContext) {
@@ -24,8 +24,8 @@ export async function findAlertPlace({ savedSettings }: SlackContext) {
 
 export function buildLedgerAlert(event: TeamEvent): Message | undefined {
   if (event.kind === 'ledger_differs') return differencesMessage(event);
-  if (event.kind === 'database_restored') return restoredMessage(event);
-  return event.kind === 'sealing_stalled' ? stalledMessage() : undefined;
+  if (event.kind === 'database_restored') return databaseRestoredMessage(event);
+  return event.kind === 'sealing_stalled' ? sealingStalledMessage() : undefined;
 }
 
 export async function sendLedgerAlert(
@@ -34,17 +34,17 @@ export async function sendLedgerAlert(
   message: Message,
   send: SendNotification,
 ): Promise<void> {
-  const common = { version: ONCE, occurredAt, message: () => message };
-  await send({ ...common, purpose: 'alert', places: [() => findAlertPlace(context)] });
+  const commonFields = { version: STATIC_VERSION, occurredAt, message: () => message };
+  await send({ ...commonFields, purpose: 'alert', places: [() => findAlertPlace(context)] });
   for (const admin of await context.adminsToNotify())
     await send({
-      ...common,
+      ...commonFields,
       purpose: `to:${admin}`,
       places: [createDirectMessagePlace(context.directory, admin)],
     });
 }
 
-/** Posts one line a day in `ALERT_CHANNEL`, if it is set, with the hourly anchors in its thread. */
+/** If `ALERT_CHANNEL` is set, posts one message a day in it, with the hourly anchors in the thread. */
 export function createAnchorPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
     const { alertChannel: channelId } = await context.savedSettings();
@@ -52,21 +52,21 @@ export function createAnchorPlanner(context: SlackContext): NotificationPlanner 
     const dayStart = new Date(`${day}T00:00:00Z`);
     const dayEnd = new Date(dayStart.getTime() + DAY_MS);
     const anchors = await context.seals.listAnchorsBetween(dayStart, dayEnd);
-    const { message: posted } = await send({
+    const { message: dayMessage } = await send({
       purpose: 'day',
-      version: ONCE,
+      version: STATIC_VERSION,
       occurredAt: dayStart,
       // The reminder channel isn't a fallback, because its readers don't need hashes.
       places: [async () => ({ channelId })],
       message: () => anchorDayMessage(day),
     });
-    if (posted === undefined) return undefined;
+    if (dayMessage === undefined) return undefined;
     for (const anchor of anchors)
       await send({
         purpose: `seal:${anchor.n}`,
-        version: ONCE,
+        version: STATIC_VERSION,
         occurredAt: anchor.at,
-        places: [async () => ({ channelId: posted.channelId, threadTs: posted.ts })],
+        places: [async () => ({ channelId: dayMessage.channelId, threadTs: dayMessage.ts })],
         message: () => anchorMessage(anchor),
       });
     return undefined;

@@ -45,13 +45,13 @@ export function differencesMessage({ differences }: TeamEventOf<'ledger_differs'
   ]);
 }
 
-export function stalledMessage(): Message {
+export function sealingStalledMessage(): Message {
   return textMessage(
     '⚠ Log events haven’t been sealed for more than a minute. Orders continue, but new events can’t be proved until they’re sealed. Check the bot’s log.',
   );
 }
 
-export function restoredMessage({ takenAt, seal }: TeamEventOf<'database_restored'>): Message {
+export function databaseRestoredMessage({ takenAt, seal }: TeamEventOf<'database_restored'>): Message {
   return textMessage(
     `⚠ The backup of ${formatLocalTime(new Date(takenAt))} was restored, so later events are lost. The ledger continues after seal ${seal} and uses the same numbers again. Anchors and receipts from the lost time no longer match. Tell everyone who stores them.`,
   );
@@ -63,7 +63,7 @@ export function anchorDayMessage(day: string): Message {
   );
 }
 
-/** In the format of `domain-steward-verify`. */
+/** Shows the anchor in the format that `domain-steward-verify` accepts. */
 export function anchorMessage({
   n,
   hash,
@@ -73,7 +73,5 @@ export function anchorMessage({
   readonly hash: string;
   readonly at: Date;
 }): Message {
-  return textMessage(
-    `${formatLocalTime(at)} · anchor of the audit log: ${code(`${n}:${hash}`)} (no action needed)`,
-  );
+  return textMessage(`Audit log anchor ${code(`${n}:${hash}`)} · ${formatLocalTime(at)} (no action needed)`);
 }

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../lib/duration.ts';
 import { getUtcDay, isCalendarDay } from '../../zones/calendar-day.ts';
 import { invalidSpanText, type Span, spanReversedText } from './audit-export.view.ts';
 
-/** Parses two days. A missing first day is `defaultFirst`; a missing last day is today. */
+/** A missing first day defaults to `defaultFirst`, a missing last day to today. */
 export function parseSpan(
   command: 'audit' | 'ledger',
   words: readonly string[],
@@ -10,8 +10,8 @@ export function parseSpan(
   defaultFirst = now,
 ): Span | { readonly problem: string } {
   const [first, last] = [words[0] ?? getUtcDay(defaultFirst), words[1] ?? getUtcDay(now)];
-  const nonDate = [first, last].find((word) => !isCalendarDay(word));
-  if (words.length > 2 || nonDate !== undefined) return { problem: invalidSpanText(command, nonDate) };
+  const invalidDay = [first, last].find((word) => !isCalendarDay(word));
+  if (words.length > 2 || invalidDay !== undefined) return { problem: invalidSpanText(command, invalidDay) };
   return first > last ? { problem: spanReversedText(first, last) } : { first, last };
 }
 

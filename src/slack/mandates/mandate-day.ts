@@ -2,12 +2,12 @@ import { splitIntoChunks } from '../../lib/collections.ts';
 import type { OrdersContext } from '../../orders/context.ts';
 import type { Order } from '../../orders/order.ts';
 import type { SlackContext } from '../context.ts';
-import type { NotificationPlanner, WantedNotification } from '../outbound/notify.ts';
-import { ACTS_PER_MESSAGE, dayMessage, type NotifiedAct } from './mandate.view.ts';
+import type { NotificationPlanner, NotificationSpec } from '../outbound/notify.ts';
+import { ACTS_PER_MESSAGE, mandateDayMessage, type NotifiedAct } from './mandate.view.ts';
 
 /*
- * All renewals by mandates on one day are in one message in the reminder channel. If there are many, the others are in
- * its thread. The message is built from recorded acts, because it may be posted a day later.
+ * A message in the reminder channel announces a day's renewals by mandates. Those that don't fit are in its thread.
+ * The message is built from recorded acts, because it may be posted a day later.
  */
 
 export function createMandateDayPlanner(context: SlackContext): NotificationPlanner {
@@ -17,7 +17,7 @@ export function createMandateDayPlanner(context: SlackContext): NotificationPlan
     let firstMessage: { readonly channelId: string; readonly ts: string } | undefined;
     for (const [part, partActs] of parts.entries()) {
       const { message, state } = await send(
-        await buildPart(context, day, partActs, {
+        await buildPartNotification(context, day, partActs, {
           part,
           isLast: part === parts.length - 1,
           first: firstMessage,
@@ -27,13 +27,13 @@ export function createMandateDayPlanner(context: SlackContext): NotificationPlan
       firstMessage ??= message;
       if (state !== 'current') continue;
       const ids = partActs.filter(({ act }) => act.held === undefined).map(({ act }) => act.id);
-      await context.orders.mandates.recordAnnounced(ids, context.now(), firstMessage);
+      await context.orders.mandates.recordAnnouncement(ids, context.now(), firstMessage);
     }
     return undefined;
   };
 }
 
-async function buildPart(
+async function buildPartNotification(
   context: SlackContext,
   day: string,
   acts: readonly NotifiedAct[],
@@ -42,24 +42,20 @@ async function buildPart(
     isLast,
     first,
   }: { part: number; isLast: boolean; first: { channelId: string; ts: string } | undefined },
-): Promise<WantedNotification> {
+): Promise<NotificationSpec> {
   const { reminderChannel, reminderTimezone: timeZone } = await context.savedSettings();
   const channelId = reminderChannel ?? acts[0]?.order?.channelId;
+  const channelPlace = channelId === undefined ? undefined : { channelId };
   return {
     purpose: part === 0 ? 'day' : `day:${part + 1}`,
     version: JSON.stringify(acts.map(({ act, order }) => [act.id, act.held, act.orderId, order?.state])),
     occurredAt: acts[0]?.act.at ?? context.now(),
     places: [
-      async () =>
-        first === undefined
-          ? channelId === undefined
-            ? undefined
-            : { channelId }
-          : { channelId: first.channelId, threadTs: first.ts },
+      async () => (first === undefined ? channelPlace : { channelId: first.channelId, threadTs: first.ts }),
     ],
     mustArrive: true,
     alertsAdmins: true,
-    message: () => dayMessage(day, acts, { part, isLast, timeZone }),
+    message: () => mandateDayMessage(day, acts, { part, isLast, timeZone }),
   };
 }
 

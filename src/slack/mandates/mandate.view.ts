@@ -4,11 +4,10 @@ import type { ActiveMandate } from '../../mandates/mandate.ts';
 import type { CoveringMandate, MandatePreview, MandateStatus } from '../../mandates/overview.ts';
 import type { MandateAct } from '../../mandates/ports.ts';
 import type { MandateIssue, MandateTerms } from '../../mandates/terms.ts';
-import type { Amount } from '../../money/amount.ts';
 import { toSafeInteger } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { Order } from '../../orders/order.ts';
-import { readMandateTerms } from '../../orders/tasks.ts';
+import { parseMandateTerms } from '../../orders/tasks.ts';
 import { formatCalendarDay, getUtcDay } from '../../zones/calendar-day.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import { findLoggedApprovers } from '../approvals/decision.view.ts';
@@ -21,8 +20,8 @@ import {
   button,
   code,
   context,
-  count,
   escapeText,
+  formatCount,
   formatLocalTime,
   joinAtMost,
   joinWords,
@@ -34,16 +33,16 @@ import {
 } from '../kit/blocks.ts';
 import { buildPageControls, type Page } from '../kit/pages.ts';
 import { periodText } from '../money/budget.view.ts';
-import { amountsText, PRICE_ISSUES } from '../money/price.view.ts';
+import { amountsText, PRICE_ISSUE_TEXTS } from '../money/price.view.ts';
 import { holdReasonText } from './held.view.ts';
 
-const NAMES_IN_LINE = 10;
+const MAX_NAMES_IN_LINE = 10;
 
-function joinNames(names: readonly string[], max = NAMES_IN_LINE): string {
+function joinNames(names: readonly string[], max = MAX_NAMES_IN_LINE): string {
   return escapeText(joinAtMost(names.map(formatDomainName), max));
 }
 
-function amountText({ currency }: Amount, minor: bigint): string {
+function minorAmountText(currency: string, minor: bigint): string {
   return amountsText([{ currency, minor: toSafeInteger(minor) }]);
 }
 
@@ -59,7 +58,7 @@ function termsText(terms: MandateTerms): string {
 
 /** `In force until 23 Sept 2027` */
 export function inForceText({ input }: Pick<Order, 'input'>): string {
-  const terms = readMandateTerms(input);
+  const terms = parseMandateTerms(input);
   return terms === undefined ? 'In force' : `In force until ${formatDay(terms.until)}`;
 }
 
@@ -71,9 +70,9 @@ export function mandateIssueText(issue: MandateIssue): string {
     case 'matches_everything':
       return 'A mandate can’t cover every name. Use, for example, *.rest or tag:brand.';
     case 'unreadable_pattern':
-      return `I can’t read “${issue.given}”. Enter a name, *.rest or tag:brand.`;
+      return `I can’t read “${issue.pattern}”. Enter a name, *.rest or tag:brand.`;
     case 'matches_nothing':
-      return `“${issue.given}” matches no watched name. Check it, or watch the name first.`;
+      return `“${issue.pattern}” matches no watched name. Check it, or watch the name first.`;
     case 'too_many_names':
       return `Use at most ${issue.max} patterns. To cover many names, use a tag.`;
     case 'zero':
@@ -97,55 +96,58 @@ export function mandateIssueText(issue: MandateIssue): string {
     case 'demo_account':
       return 'This is a demo account, which can’t renew names. Choose another account.';
     default:
-      return PRICE_ISSUES[issue.code];
+      return PRICE_ISSUE_TEXTS[issue.code];
   }
 }
 
-/** Maximum number of covered names on the card. *Details* has all of them. */
+/** The card lists the covered names only if there are at most this many. *Details* always lists them. */
 const MAX_COVERED_ON_CARD = 4;
 
 /** Maximum number of held names per reason on the card, so that a warning has at most two lines. */
 export const MAX_HELD_ON_CARD = 2;
 
 /**
- * Shows which names a pending mandate covers.
- * @param maxNames maximum number of names shown per warning
+ * Returns lines about the names that a pending mandate covers or won't renew.
+ * @param maxNames maximum number of names per warning
  */
 export function previewLines(
-  { names: coveredNames, lastYear, nextYear, heldNames, coveredByOthers }: MandatePreview,
+  { names: coveredNames, costAYearAgo, costToday, heldNames, namesCoveredByOthers }: MandatePreview,
   maxNames: number,
 ): string[] {
-  const cost = nextYear && previewCost(nextYear, lastYear);
+  const cost = costToday && yearlyCostText(costToday, costAYearAgo);
   const heldTexts = [...groupBy(heldNames, (heldName) => heldName.holdReason)].map(
-    ([code, group]) =>
+    ([holdReason, group]) =>
       `${joinNames(
         group.map(({ name }) => name),
         maxNames,
-      )} (${holdReasonText(code)})`,
+      )} (${holdReasonText(holdReason)})`,
   );
   return [
-    `Covers ${count(coveredNames.length, 'name')}${coveredNames.length > MAX_COVERED_ON_CARD ? '' : `: ${joinNames(coveredNames)}`}${cost === undefined ? '' : ` · ${cost}`}`,
+    `Covers ${formatCount(coveredNames.length, 'name')}${coveredNames.length > MAX_COVERED_ON_CARD ? '' : `: ${joinNames(coveredNames)}`}${cost === undefined ? '' : ` · ${cost}`}`,
     ...(heldTexts.length === 0 ? [] : [`⚠ Won’t renew ${heldTexts.join('; ')}`]),
-    ...(coveredByOthers.length === 0
+    ...(namesCoveredByOthers.length === 0
       ? []
-      : [`⚠ An older mandate covers ${joinNames(coveredByOthers, maxNames)}`]),
+      : [`⚠ An older mandate covers ${joinNames(namesCoveredByOthers, maxNames)}`]),
   ];
 }
 
 export function coveredNamesText({ names: coveredNames }: MandatePreview): string {
-  return `*Covers ${count(coveredNames.length, 'name')} today*: ${joinNames(coveredNames, coveredNames.length)}`;
+  return `*Covers ${formatCount(coveredNames.length, 'name')} today*: ${joinNames(coveredNames, coveredNames.length)}`;
 }
 
 /** `about €36.00 a year (1 without a price; €30.00 at last year’s prices)` */
-function previewCost({ sums, unknown }: OrderCost, lastYear: OrderCost | undefined): string {
+function yearlyCostText({ sums, unknown }: OrderCost, costAYearAgo: OrderCost | undefined): string {
   if (sums.length === 0) return 'price unknown';
-  const current = amountsText(sums);
-  const former = lastYear === undefined || lastYear.sums.length === 0 ? current : amountsText(lastYear.sums);
+  const currentText = amountsText(sums);
+  const lastYearText =
+    costAYearAgo === undefined || costAYearAgo.sums.length === 0
+      ? currentText
+      : amountsText(costAYearAgo.sums);
   const notes = dropMissing([
     unknown > 0 && `${unknown} without a price`,
-    former !== current && `${former} at last year’s prices`,
+    lastYearText !== currentText && `${lastYearText} at last year’s prices`,
   ]);
-  return `about ${current} a year${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`;
+  return `about ${currentText} a year${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`;
 }
 
 function mandateBlocks({
@@ -155,26 +157,27 @@ function mandateBlocks({
   period,
   booked,
   reserved,
-  upcoming,
+  upcomingNames,
   acts,
 }: MandateStatus): AnyBlock[] {
   const { terms } = mandate;
-  const left = BigInt(terms.max_total.minor) - booked - reserved;
+  const { currency, minor } = terms.max_total;
+  const remaining = BigInt(minor) - booked - reserved;
   const heldActs = acts.filter((act) => act.held !== undefined);
-  const approvers = joinWords(findLoggedApprovers(history).map(mention));
+  const approversText = joinWords(findLoggedApprovers(history).map(mention));
   return [
     section(`*${patternsText(terms)}*\n${termsText(terms)}`),
     ...lineSections([
-      `${periodText(period)}: ${amountText(terms.max_total, booked)} spent, ${amountText(terms.max_total, reserved)} reserved, *${amountText(terms.max_total, left)} left*`,
-      upcoming.length === 0
+      `${periodText(period)}: ${minorAmountText(currency, booked)} spent, ${minorAmountText(currency, reserved)} reserved, *${minorAmountText(currency, remaining)} left*`,
+      upcomingNames.length === 0
         ? 'No renewals in the next 30 days'
-        : `Renewals in the next 30 days: ${joinNames(upcoming.map(({ name }) => name))}`,
-      ...heldActs.slice(0, NAMES_IN_LINE).map((act) => `⚠ ${heldLine(act)}`),
-      heldActs.length > NAMES_IN_LINE &&
-        `⚠ The audit log has ${count(heldActs.length - NAMES_IN_LINE, 'more name')}`,
+        : `Renewals in the next 30 days: ${joinNames(upcomingNames.map(({ name }) => name))}`,
+      ...heldActs.slice(0, MAX_NAMES_IN_LINE).map((act) => `⚠ ${heldNameLine(act)}`),
+      heldActs.length > MAX_NAMES_IN_LINE &&
+        `⚠ The audit log has ${formatCount(heldActs.length - MAX_NAMES_IN_LINE, 'more name')}`,
     ]),
     context(
-      `Requested by ${mention(order.requesterId)}, approved by ${approvers} · in force since ${formatLocalTime(mandate.startedAt)} · ${code(order.id)}`,
+      `Requested by ${mention(order.requesterId)}, approved by ${approversText} · in force since ${formatLocalTime(mandate.startedAt)} · ${code(order.id)}`,
     ),
     ...actions(`mandate:${order.id}`, [
       button('mandate_end', 'End mandate', order.id, {
@@ -187,34 +190,37 @@ function mandateBlocks({
 
 export const MANDATES_PER_PAGE = 6;
 
-/** @param hidden number of private mandates that the reader can't see */
-export function mandatesMessage(page: Page<MandateStatus>, pending: readonly Order[], hidden = 0): Message {
-  const totalCount = page.total + hidden;
+export function mandatesMessage(
+  page: Page<MandateStatus>,
+  pendingOrders: readonly Order[],
+  hiddenCount = 0,
+): Message {
+  const totalCount = page.total + hiddenCount;
   const text =
     totalCount === 0
       ? 'No mandate is in force, so every renewal needs a request.'
-      : `${count(totalCount, 'mandate')} in force.`;
+      : `${formatCount(totalCount, 'mandate')} in force.`;
   return message(text, [
     section(
       `*${text}* A mandate renews names without a request each time, within limits that you set. I announce each renewal a day before.`,
     ),
     ...page.items.flatMap(mandateBlocks),
     ...buildPageControls('mandates', page, MANDATES_PER_PAGE),
-    ...(hidden === 0 ? [] : [context(`You can’t see ${count(hidden, 'private mandate')}.`)]),
-    ...pending.map((order) => context(`Waiting for approval: ${code(order.id)}`)),
-    ...actions('mandates', [addButton()]),
+    ...(hiddenCount === 0 ? [] : [context(`You can’t see ${formatCount(hiddenCount, 'private mandate')}.`)]),
+    ...pendingOrders.map((order) => context(`Waiting for approval: ${code(order.id)}`)),
+    ...actions('mandates', [buildRequestButton()]),
   ]);
 }
 
 /** @param orderId the mandate whose terms prefill the form */
-function addButton(orderId = 'new') {
+function buildRequestButton(orderId = 'new') {
   return button('mandate_add', orderId === 'new' ? 'Request a mandate…' : 'Request it again…', orderId, {
     style: 'primary',
   });
 }
 
-/** Says why a mandate doesn't renew a name, and which order asks for approval instead. */
-function heldLine({ name, held, orderId }: MandateAct): string {
+/** Says why a mandate doesn't renew a name, and which order asks for approval of the renewal. */
+function heldNameLine({ name, held, orderId }: MandateAct): string {
   const order = orderId === undefined ? 'No order was created' : `Order ${code(orderId)} asks for approval`;
   return `${joinNames([name])}: ${held === undefined ? '' : holdReasonText(held)}. ${order}`;
 }
@@ -227,42 +233,41 @@ export interface NotifiedAct {
 
 export const ACTS_PER_MESSAGE = 20;
 
-export function dayMessage(
+export function mandateDayMessage(
   day: string,
   acts: readonly NotifiedAct[],
   { part, isLast, timeZone }: { readonly part: number; readonly isLast: boolean; readonly timeZone: string },
 ): Message {
-  const renewed = acts.filter(({ act }) => act.held === undefined);
+  const renewalActs = acts.filter(({ act }) => act.held === undefined);
   const heldActs = acts.filter(({ act }) => act.held !== undefined);
-  const hasUpcoming = renewed.some(({ order }) => order === undefined || isUpcoming(order));
-  const text = dayTitle(renewed.length, heldActs.length, hasUpcoming);
+  const hasUpcomingRenewal = renewalActs.some(({ order }) => order === undefined || isUpcoming(order));
+  const text = dayMessageTitle(renewalActs.length, heldActs.length, hasUpcomingRenewal);
   const firstName = acts[0]?.act.name;
   return message(firstName === undefined ? text : `${text}. The first is ${formatDomainName(firstName)}.`, [
     section(`*${text}*${part === 0 ? '' : ' (more)'}`),
-    ...renewed.map(({ act, order }) => actRow(act, order, timeZone)),
-    ...lineSections(heldActs.map(({ act }) => `⚠ ${heldLine(act)}`)),
-    ...(isLast && renewed.length > 1 && hasUpcoming
+    ...renewalActs.map(({ act, order }) => actRow(act, order, timeZone)),
+    ...lineSections(heldActs.map(({ act }) => `⚠ ${heldNameLine(act)}`)),
+    ...(isLast && renewalActs.length > 1 && hasUpcomingRenewal
       ? actions(`mandate_day:${day}`, [button('mandate_stop_all', 'Stop all', day, { style: 'danger' })])
       : []),
     context(
       dropMissing([
-        hasUpcoming && '*Stop* cancels only this renewal; reminders for the name continue.',
+        hasUpcomingRenewal && '*Stop* cancels only this renewal; reminders for the name continue.',
         'To see or end mandates, use `/domain mandates`.',
       ]).join(' '),
     ),
   ]);
 }
 
-/** @param hasUpcoming whether a renewal can still be stopped */
-function dayTitle(renewedCount: number, heldCount: number, hasUpcoming: boolean): string {
-  const heldNames = count(heldCount, 'name');
+function dayMessageTitle(renewedCount: number, heldCount: number, hasUpcomingRenewal: boolean): string {
+  const heldNamesText = formatCount(heldCount, 'name');
   if (renewedCount === 0)
-    return `Mandates can’t renew ${heldNames}, so ${heldCount === 1 ? 'it needs' : 'they need'} approval`;
-  const renewedNames = count(renewedCount, 'name');
-  const renewedText = hasUpcoming
-    ? `Mandates will renew ${renewedNames} starting tomorrow`
-    : `Renewals by mandates: ${renewedNames}`;
-  const heldText = `${heldNames} ${heldCount === 1 ? 'needs' : 'need'} approval`;
+    return `Mandates can’t renew ${heldNamesText}, so ${heldCount === 1 ? 'it needs' : 'they need'} approval`;
+  const renewedNamesText = formatCount(renewedCount, 'name');
+  const renewedText = hasUpcomingRenewal
+    ? `Mandates will renew ${renewedNamesText} starting tomorrow`
+    : `Renewals by mandates: ${renewedNamesText}`;
+  const heldText = `${heldNamesText} ${heldCount === 1 ? 'needs' : 'need'} approval`;
   return heldCount === 0 ? renewedText : `${renewedText}, but ${heldText}`;
 }
 
@@ -277,13 +282,13 @@ function actRow(
 ): AnyBlock {
   const cost = price === undefined ? undefined : `about ${amountsText([price])}`;
   const canStop = order !== undefined && isUpcoming(order);
-  const facts = [
+  const parts = [
     `*${joinNames([name])}*`,
     !canStop && cost,
     `expires ${formatDay(getUtcDay(expiresAt))}`,
     order && (canStop ? upcomingText(order, cost, timeZone) : stateText(order)),
   ];
-  const block = section(dropMissing(facts).join(' · '));
+  const block = section(dropMissing(parts).join(' · '));
   return canStop
     ? {
         ...block,
@@ -316,16 +321,16 @@ function stateText({ state }: Order): string {
   }
 }
 
-export function endedText(orderId: string): string {
+export function mandateEndedText(orderId: string): string {
   return `You ended the mandate ${code(orderId)} and stopped its unsent orders.`;
 }
 
-export function stoppedAllText(stopped: number, candidates: number): string {
-  if (candidates === 0)
+export function renewalsStoppedText(stoppedCount: number, candidateCount: number): string {
+  if (candidateCount === 0)
     return 'There’s nothing to stop, because all renewals of that day were sent or stopped.';
-  return stopped === candidates
-    ? `You stopped ${count(stopped, 'renewal')}.`
-    : `You stopped ${stopped} of ${count(candidates, 'renewal')}. The threads of the others say why they continue.`;
+  return stoppedCount === candidateCount
+    ? `You stopped ${formatCount(stoppedCount, 'renewal')}.`
+    : `You stopped ${stoppedCount} of ${formatCount(candidateCount, 'renewal')}. The threads of the others say why they continue.`;
 }
 
 /** Omits the cause `person`, because its text mentions who ended the mandate. */
@@ -342,31 +347,37 @@ const END_REASONS = {
 /** The thread reply to an event of an active mandate. Undefined for other events. */
 export function mandateReply(
   order: Order,
-  entry: {
+  event: {
     readonly kind: string;
     readonly until?: Date | undefined;
     readonly actor: string;
   },
 ): Message | undefined {
   const requester = mention(order.requesterId);
-  switch (entry.kind) {
+  switch (event.kind) {
     case 'in_force': {
       const text = `✅ ${requester}: the mandate is in force. I’ll announce each renewal at least a day before I send it.`;
       return message(text, [section(text)]);
     }
     case 'mandate_ending': {
-      const until = entry.until === undefined ? 'soon' : formatLocalTime(entry.until);
+      const until = event.until === undefined ? 'soon' : formatLocalTime(event.until);
       const text = `⚠ ${requester}: the mandate ends ${until}. If you still need it, request it again.`;
-      return message(text, [section(text), ...actions(`mandate_again:${order.id}`, [addButton(order.id)])]);
+      return message(text, [
+        section(text),
+        ...actions(`mandate_again:${order.id}`, [buildRequestButton(order.id)]),
+      ]);
     }
     case 'mandate_ended': {
       const cause = order.mandateEnd?.cause ?? 'expired';
       const lead =
         cause === 'person'
-          ? `${entry.actor === order.requesterId ? '' : `${requester}: `}${mention(entry.actor)} ended the mandate`
+          ? `${event.actor === order.requesterId ? '' : `${requester}: `}${mention(event.actor)} ended the mandate`
           : `${requester}: ${END_REASONS[cause]}`;
       const text = `⏹ ${lead}. Its unsent orders were stopped. Reminders continue as usual.`;
-      return message(text, [section(text), ...actions(`mandate_again:${order.id}`, [addButton(order.id)])]);
+      return message(text, [
+        section(text),
+        ...actions(`mandate_again:${order.id}`, [buildRequestButton(order.id)]),
+      ]);
     }
     default:
       return undefined;
@@ -381,28 +392,28 @@ export function isReportedByInForceMessage(
   return task === 'mandate' && state === 'SUCCEEDED' && kind === 'finished';
 }
 
-export function coveredText({ mandate: visible, endsBeforeRenewal }: CoveringMandate): string {
-  if (visible === undefined)
+export function coverageText({ mandate: visibleMandate, endsBeforeRenewal }: CoveringMandate): string {
+  if (visibleMandate === undefined)
     return endsBeforeRenewal
       ? ':warning: A private mandate covers it, but ends before it can renew it.'
       : ':repeat: A private mandate renews it.';
   const {
     order,
     mandate: { terms },
-  } = visible;
+  } = visibleMandate;
   if (endsBeforeRenewal)
     return `:warning: A mandate (${code(order.id)}) covers it, but ends ${formatDay(terms.until)}, before it can renew it.`;
   return `:repeat: A mandate (${code(order.id)}) renews it ${terms.notice} days before expiry for at most ${amountsText([terms.max_price])}.`;
 }
 
 /** Maximum number of names in the line. Each name also has its own line above. */
-const MAX_UNCOVERED_IN_LINE = 3;
+const MAX_UNHANDLED_IN_LINE = 3;
 
 /** The last line of a digest: names that are lost unless someone acts. */
-export function uncoveredText(uncovered: readonly string[], { hasService }: Capability): string {
-  const nameList = escapeText(joinAtMost(uncovered.map(formatDomainName), MAX_UNCOVERED_IN_LINE));
-  const missing = hasService ? 'no owner, mandate or open order' : 'no owner';
-  return `:warning: No one is handling ${nameList}: ${missing}.`;
+export function unhandledNamesText(unhandledNames: readonly string[], { hasService }: Capability): string {
+  const nameList = escapeText(joinAtMost(unhandledNames.map(formatDomainName), MAX_UNHANDLED_IN_LINE));
+  const missingText = hasService ? 'no owner, mandate or open order' : 'no owner';
+  return `:warning: No one is handling ${nameList}: ${missingText}.`;
 }
 
 export function mandateBlocksForHome(mandates: readonly ActiveMandate[]): KnownBlock[] {

@@ -5,8 +5,8 @@ import { requestMandate } from '../../mandates/request.ts';
 import { DEFAULT_NOTICE_DAYS, MAX_NOTICE_DAYS, MIN_NOTICE_DAYS } from '../../mandates/terms.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import { stopOrder } from '../../orders/stop.ts';
-import { readMandateTerms } from '../../orders/tasks.ts';
-import { listVisible, loadVisible } from '../../orders/visibility.ts';
+import { parseMandateTerms } from '../../orders/tasks.ts';
+import { listVisibleOrders, loadVisibleOrder } from '../../orders/visibility.ts';
 import type {
   ActionCall,
   CommandCall,
@@ -33,12 +33,12 @@ import { openForm } from '../open-form.ts';
 import { buildOutcomeReply } from '../orders/order-reply.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import {
-  endedText,
   MANDATE_NOT_FOUND,
   MANDATES_PER_PAGE,
+  mandateEndedText,
   mandateIssueText,
   mandatesMessage,
-  stoppedAllText,
+  renewalsStoppedText,
 } from './mandate.view.ts';
 
 const mandateSchema = z.object({
@@ -86,23 +86,28 @@ const mandateSchema = z.object({
   reason: reasonField('Shown to the approvers.'),
 });
 
-/** Editing starts from an earlier mandate: its terms prefill the form. */
+/** If the form is opened from an earlier mandate, that mandate's terms prefill it. */
 const mandateForm = createListForm({
   form: { name: 'mandate', title: 'Request a mandate', submit: 'Request' },
   createSchema: () => mandateSchema,
-  find: (call: Interaction, id: string) => loadVisible(call.context.orders, toViewer(call), id),
-  async buildValues(previous, { context, person }) {
+  find: (call: Interaction, id: string) => loadVisibleOrder(call.context.orders, toViewer(call), id),
+  async buildValues(previousOrder, { context, person }) {
     const ownAccount = await context.accounts.findActive(person.id);
     const account = ownAccount === undefined ? 'team' : 'mine';
-    return { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS), ...toFormValues(previous?.input) };
+    return {
+      span: 'year',
+      account,
+      notice: String(DEFAULT_NOTICE_DAYS),
+      ...toFormValues(previousOrder?.input),
+    };
   },
   notFoundErrors: { mandate_names: MANDATE_NOT_FOUND },
-  save,
+  save: requestMandateFromForm,
 });
 
 /** Omits the end date, because a new mandate needs a later one. */
 function toFormValues(input: unknown): FormValues {
-  const terms = readMandateTerms(input);
+  const terms = parseMandateTerms(input);
   if (terms === undefined) return {};
   const { mandate_names, max_price, max_total, span, notice } = terms;
   return {
@@ -114,7 +119,7 @@ function toFormValues(input: unknown): FormValues {
   };
 }
 
-async function save(
+async function requestMandateFromForm(
   call: SubmissionCall,
   { account, reason, mandate_names, ...terms }: z.output<typeof mandateSchema>,
 ): Promise<SubmissionResult> {
@@ -122,7 +127,7 @@ async function save(
   const { channelId, threadTs } = call.origin;
   const outcome = await requestMandate(orders, {
     terms: { ...terms, mandate_names: mandate_names.join('\n') },
-    account: account === 'mine' ? await accounts.findActive(call.person.id) : await accounts.team.current(),
+    account: account === 'mine' ? await accounts.findActive(call.person.id) : await accounts.team.find(),
     reason,
     requesterId: call.person.id,
     channelId,
@@ -135,43 +140,43 @@ async function save(
   return { reply: await buildOutcomeReply(call, outcome) };
 }
 
-const runMandates = async (call: CommandCall) => call.respond(await buildMandatesPage(call, 0));
-
 async function buildMandatesPage(call: Interaction, offset: number): Promise<Message> {
   const { orders } = call.context;
   const viewer = toViewer(call);
-  const [{ shown, hidden }, pending] = await Promise.all([
+  const [{ statuses, hiddenCount }, pendingOrders] = await Promise.all([
     loadMandateStatuses(orders, viewer),
-    listVisible(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
+    listVisibleOrders(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
   ]);
-  return mandatesMessage(slicePage(shown, offset, MANDATES_PER_PAGE), pending, hidden);
+  return mandatesMessage(slicePage(statuses, offset, MANDATES_PER_PAGE), pendingOrders, hiddenCount);
 }
 
 async function endOneMandate(call: ActionCall): Promise<void> {
   const outcome = await endMandate(call.context.orders, call.value, call.person.id);
   if (outcome.ok) call.context.notifyDue();
-  await call.respond(textMessage(outcome.ok ? endedText(call.value) : refusalText(outcome.refusal)));
+  await call.respond(textMessage(outcome.ok ? mandateEndedText(call.value) : refusalText(outcome.refusal)));
 }
 
-/** Stops the orders of a daily message that weren't sent yet, if the person is allowed to. */
+/** Stops the unsent orders of a daily message, as far as the person is allowed to. */
 async function stopMandateOrders(call: ActionCall): Promise<void> {
   const { orders, notifyDue } = call.context;
   const acts = await orders.mandates.listActsOfDay(call.value);
   let [candidateCount, stoppedCount] = [0, 0];
-  let refusal: string | undefined;
+  let lastRefusalText: string | undefined;
   for (const { held, orderId } of acts) {
     if (held !== undefined || orderId === undefined) continue;
-    const order = await loadVisible(orders, toViewer(call), orderId);
+    const order = await loadVisibleOrder(orders, toViewer(call), orderId);
     if (order?.state !== 'APPROVED' && order?.state !== 'EXECUTING') continue;
     candidateCount += 1;
     const outcome = await stopOrder(orders, orderId, call.person.id);
     if (outcome.ok) stoppedCount += 1;
-    else refusal = refusalText(outcome.refusal);
+    else lastRefusalText = refusalText(outcome.refusal);
   }
   notifyDue();
   await call.respond(
     textMessage(
-      stoppedCount === 0 && refusal !== undefined ? refusal : stoppedAllText(stoppedCount, candidateCount),
+      stoppedCount === 0 && lastRefusalText !== undefined
+        ? lastRefusalText
+        : renewalsStoppedText(stoppedCount, candidateCount),
     ),
   );
 }
@@ -182,7 +187,7 @@ export const mandates = {
       usage: 'mandates',
       summary: 'Show mandates, which renew names within limits',
       example: '/domain mandates',
-      run: runMandates,
+      run: async (call: CommandCall) => call.respond(await buildMandatesPage(call, 0)),
     },
   ],
   forms: [mandateForm],

@@ -15,8 +15,8 @@ import {
   button,
   type Cell,
   context,
-  count,
   escapeText,
+  formatCount,
   header,
   joinWords,
   type Message,
@@ -29,14 +29,14 @@ import { buildPageControls, type PageRequest, slicePage } from '../kit/pages.ts'
 import { type HistoryEvent, type HistoryEventOf, needsMoreApprovals } from '../orders/order.view.ts';
 import { amountsText } from './price.view.ts';
 
-const MONTHS = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
+const MONTH_FORMAT = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 /** `November 2026` or `2026`. */
 export function periodText(period: string): string {
-  return period.length === 4 ? period : MONTHS.format(new Date(`${period}-01T00:00:00Z`));
+  return period.length === 4 ? period : MONTH_FORMAT.format(new Date(`${period}-01T00:00:00Z`));
 }
 
-function tagText(tag: string | null | undefined): string {
+function scopeText(tag: string | null | undefined): string {
   return tag === undefined || tag === null ? 'all names' : `names tagged ${tag}`;
 }
 
@@ -47,7 +47,7 @@ function minorAmountText(currency: string, minor: bigint | number, locale?: stri
 
 /** `the November 2026 budget for all names`. */
 function budgetName(tag: string | null | undefined, period: string): string {
-  return `the ${periodText(period)} budget for ${escapeText(tagText(tag))}`;
+  return `the ${periodText(period)} budget for ${escapeText(scopeText(tag))}`;
 }
 
 /** `It exceeds the November 2026 budget for all names by €16.00` */
@@ -56,72 +56,66 @@ function overrunText({ tag, period, currency, leftMinor, orderMinor }: BudgetOve
   return `It exceeds ${budgetName(tag, period)} by ${overrunAmount}`;
 }
 
-export function overBudgetText(overruns: readonly BudgetOverrun[]): string {
+export function overrunDetailsText(overruns: readonly BudgetOverrun[]): string {
   return overruns
     .map((overrun) => {
       const { currency, leftMinor, orderMinor } = overrun;
-      const left = leftMinor < 0 ? 'nothing' : minorAmountText(currency, leftMinor);
-      return `${overrunText(overrun)}. It costs about ${minorAmountText(currency, orderMinor)}, and ${left} is left.`;
+      const leftText = leftMinor < 0 ? 'nothing' : minorAmountText(currency, leftMinor);
+      return `${overrunText(overrun)}. It costs about ${minorAmountText(currency, orderMinor)}, and ${leftText} is left.`;
     })
     .join(' ');
 }
 
-export function formatOverBudget(overruns: readonly BudgetOverrun[]): string {
-  return `:warning: *${overBudgetText(overruns)}* An admin other than the requester also has to approve it.`;
+export function formatOverrunWarning(overruns: readonly BudgetOverrun[]): string {
+  return `:warning: *${overrunDetailsText(overruns)}* An admin other than the requester also has to approve it.`;
 }
 
-/**
- * The budget text on a pending order's card. Undefined if no budget applies.
- * @param isPendingForBudget whether the order is pending only because of the budgets
- */
+/** The budget text on a pending order's card. Undefined if no budget applies. */
 export function formatBudgets(
-  { shares, exceeded, reservation }: BudgetComparison,
-  isPendingForBudget: boolean,
+  { shares, exceeded: overruns, reservation }: BudgetComparison,
+  isPendingOnlyForBudget: boolean,
 ): string | undefined {
-  const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
+  const unpricedCount = reservation.items.filter(({ amount }) => amount === undefined).length;
   const lines = dropMissing([
     ...shares.filter((share) => share.orderAmount <= computeRemaining(share)).map(formatBudgetShare),
-    exceeded.length > 0 && formatOverBudget(exceeded),
-    exceeded.length === 0 && isPendingForBudget && FITS_BUDGET_NOW,
+    overruns.length > 0 && formatOverrunWarning(overruns),
+    overruns.length === 0 && isPendingOnlyForBudget && FITS_BUDGET_TEXT,
     shares.length > 0 &&
-      unknown !== 0 &&
-      `Not counted in the budget: ${count(unknown, 'name')} with an unknown price.`,
+      unpricedCount !== 0 &&
+      `Not counted in the budget: ${formatCount(unpricedCount, 'name')} with an unknown price.`,
   ]);
   return lines.length === 0 ? undefined : lines.join('\n');
 }
 
-/**
- * A warning if a budget is exceeded, or if an admin is no longer needed.
- * @param isPendingForBudget whether the order is pending only because of the budgets
- */
+/** Says that the order exceeds a budget, or that it no longer needs an admin. */
 export function budgetWarning(
-  { exceeded }: BudgetComparison,
-  isPendingForBudget: boolean,
+  { exceeded: overruns }: BudgetComparison,
+  isPendingOnlyForBudget: boolean,
 ): string | undefined {
-  if (exceeded.length > 0)
-    return exceeded
+  if (overruns.length > 0)
+    return overruns
       .map((overrun) => `:warning: *${overrunText(overrun)}.* An admin also has to approve it.`)
       .join('\n');
-  return isPendingForBudget ? FITS_BUDGET_NOW : undefined;
+  return isPendingOnlyForBudget ? FITS_BUDGET_TEXT : undefined;
 }
 
-const FITS_BUDGET_NOW =
+const FITS_BUDGET_TEXT =
   ':white_check_mark: It fits the budget now, so it doesn’t need an admin anymore. To send it, click *Approve*.';
 
 function formatBudgetShare(share: BudgetShare): string {
   const { currency } = share.budget.amount;
-  const left = minorAmountText(currency, computeRemaining(share));
-  return `Uses about ${minorAmountText(currency, share.orderAmount)} of the ${left} left in ${budgetName(share.budget.tag, share.period)}.`;
+  const leftText = minorAmountText(currency, computeRemaining(share));
+  return `Uses about ${minorAmountText(currency, share.orderAmount)} of the ${leftText} left in ${budgetName(share.budget.tag, share.period)}.`;
 }
 
-export function formatExceededBudget(history: readonly HistoryEvent[]): string | undefined {
+export function formatApprovedOverrun(history: readonly HistoryEvent[]): string | undefined {
   const approvalEvent = history.findLast(
     (event) => event.kind === 'resumed' || (event.kind === 'approved' && !needsMoreApprovals(event)),
   );
   if (approvalEvent?.kind !== 'resumed' && approvalEvent?.kind !== 'approved') return undefined;
   const { overBudget, admins = [] } = approvalEvent;
   return (
-    overBudget && `:warning: ${overBudgetText(overBudget)} Approved by ${joinWords(admins.map(mention))}.`
+    overBudget && `:warning: ${overrunDetailsText(overBudget)} Approved by ${joinWords(admins.map(mention))}.`
   );
 }
 
@@ -135,25 +129,25 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
   const isApproval = event.kind === 'approved';
   const { overBudget } = event;
   if (overBudget === undefined || (isApproval && (event.admins ?? []).length > 0)) return undefined;
-  const missingCount = isApproval ? missingApprovals(event) : 0;
+  const missingCount = isApproval ? countMissingApprovals(event) : 0;
   const adminsText = admins.length === 0 ? 'An admin' : admins.map(mention).join(' or ');
   const sentences = dropMissing([
     isApproval &&
-      `:ballot_box_with_check: ${mention(event.actor)} approved.${missingCount > 0 ? ` ${count(missingCount, 'more approval')} needed.` : ''}`,
-    `:moneybag: ${overBudgetText(overBudget)} ${adminsText} also has to approve it.${isApproval ? ' An admin’s earlier approval doesn’t count for this.' : ''}`,
+      `:ballot_box_with_check: ${mention(event.actor)} approved.${missingCount > 0 ? ` ${formatCount(missingCount, 'more approval')} needed.` : ''}`,
+    `:moneybag: ${overrunDetailsText(overBudget)} ${adminsText} also has to approve it.${isApproval ? ' An admin’s earlier approval doesn’t count for this.' : ''}`,
   ]);
   return textMessage(sentences.join(' '));
 }
 
 /** Whether only an admin's approval to exceed the budget is missing. */
 export function isWaitingOnlyForAdmin(history: readonly HistoryEvent[]): boolean {
-  const last = history.findLast((event) => event.kind === 'approved');
-  if (last?.overBudget === undefined || missingApprovals(last) > 0) return false;
-  return (last.admins ?? []).length === 0;
+  const lastApproval = history.findLast((event) => event.kind === 'approved');
+  if (lastApproval?.overBudget === undefined || countMissingApprovals(lastApproval) > 0) return false;
+  return (lastApproval.admins ?? []).length === 0;
 }
 
-/** Number of missing approvals, without the admin's. */
-function missingApprovals({ validCount, required }: HistoryEventOf<'approved'>): number {
+/** Doesn't count the admin's approval to exceed the budget. */
+function countMissingApprovals({ validCount, required }: HistoryEventOf<'approved'>): number {
   return Math.max(0, required - validCount);
 }
 
@@ -165,13 +159,13 @@ export interface BudgetViewer {
 
 const BUDGETS_PER_PAGE = 50;
 
-/** Returns no blocks if there are no budgets and the reader can't add one. */
+/** Returns no blocks if there are no budgets and the viewer can't add one. */
 export function budgetBlocks(
-  all: readonly BudgetStatus[],
-  { of, offset }: PageRequest,
-  reader: BudgetViewer,
+  allStatuses: readonly BudgetStatus[],
+  { of: period, offset }: PageRequest,
+  viewer: BudgetViewer,
 ): AnyBlock[] {
-  const page = slicePage(all, offset, BUDGETS_PER_PAGE);
+  const page = slicePage(allStatuses, offset, BUDGETS_PER_PAGE);
   const statuses = page.items;
   const addButton = button('budget_add', 'Add a budget…', 'new');
   return dropMissing([
@@ -182,12 +176,12 @@ export function budgetBlocks(
           table({
             caption: 'Budgets',
             columns: ['Scope', 'Left', 'Budget', 'Period', 'Spent', 'Reserved'],
-            rows: statuses.map((status) => statusCells(status, reader.locale)),
+            rows: statuses.map((status) => statusCells(status, viewer.locale)),
           }),
-          reader.isAdmin && editMenu(statuses.map(({ budget }) => budget)),
-          ...buildPageControls('budgets', page, BUDGETS_PER_PAGE, of),
+          viewer.isAdmin && buildEditMenu(statuses.map(({ budget }) => budget)),
+          ...buildPageControls('budgets', page, BUDGETS_PER_PAGE, period),
         ])),
-    ...(reader.isAdmin ? actions('budgets', [addButton]) : []),
+    ...(viewer.isAdmin ? actions('budgets', [addButton]) : []),
     statuses.length > 0 &&
       context(
         'An order’s price is reserved when it gets its final approval. If the order fails, the amount is released. Orders with an unknown outcome stay reserved. Names without a price aren’t counted.',
@@ -195,13 +189,13 @@ export function budgetBlocks(
   ]);
 }
 
-/** `████░░░░░░ 40%`: the amount spent and reserved. */
+/** `████░░░░░░ 40% used`, including reserved amounts. */
 function budgetBar({ budget, booked, reserved }: BudgetStatus): string {
-  const total = BigInt(budget.amount.minor);
+  const limit = BigInt(budget.amount.minor);
   const used = booked + reserved;
-  const percent = total === 0n ? (used === 0n ? 0n : 100n) : (used * 100n) / total;
-  const filled = Number(percent > 100n ? 10n : percent / 10n);
-  return `${'█'.repeat(filled)}${'░'.repeat(10 - filled)} ${percent}% used`;
+  const percent = limit === 0n ? (used === 0n ? 0n : 100n) : (used * 100n) / limit;
+  const filledCount = Number(percent > 100n ? 10n : percent / 10n);
+  return `${'█'.repeat(filledCount)}${'░'.repeat(10 - filledCount)} ${percent}% used`;
 }
 
 /** The second column is the remaining amount, because phones show only the first columns. */
@@ -209,7 +203,7 @@ function statusCells(status: BudgetStatus, locale: string): readonly Cell[] {
   const { budget, booked, reserved, period } = status;
   const { currency } = budget.amount;
   return [
-    tagText(budget.tag),
+    scopeText(budget.tag),
     `${minorAmountText(currency, computeRemaining(status), locale)} ${budgetBar(status)}`,
     amountsText([budget.amount], locale),
     periodText(period),
@@ -219,7 +213,7 @@ function statusCells(status: BudgetStatus, locale: string): readonly Cell[] {
 }
 
 /** Choosing a budget opens its form. */
-function editMenu(budgets: readonly Budget[]): AnyBlock {
+function buildEditMenu(budgets: readonly Budget[]): AnyBlock {
   return menu(
     'budgets_edit',
     'budget_edit',
@@ -230,29 +224,29 @@ function editMenu(budgets: readonly Budget[]): AnyBlock {
 
 /** Plain text: `€100.00 a month for all names`. */
 function budgetText({ tag, span, amount }: Omit<Budget, 'id'>): string {
-  return `${amountsText([amount])} a ${span} for ${tagText(tag)}`;
+  return `${amountsText([amount])} a ${span} for ${scopeText(tag)}`;
 }
 
 /** Plain text: `all names, €100.00 a month`. */
 export function budgetLine({ tag, span, amount }: Omit<Budget, 'id' | 'tag'> & Partial<Budget>): string {
-  return `${tagText(tag)}, ${amountsText([amount])} a ${span}`;
+  return `${scopeText(tag)}, ${amountsText([amount])} a ${span}`;
 }
 
-/** One line per budget: `• all names, November 2026: €40.00 of €100.00 ████░░░░░░ 40%`. */
-export function budgetLines(statuses: readonly BudgetStatus[], locale?: string): string[] {
+/** One line per budget: `• all names, November 2026: €40.00 of €100.00 ████░░░░░░ 40% used`. */
+export function budgetStatusLines(statuses: readonly BudgetStatus[], locale?: string): string[] {
   return statuses.map((status) => {
     const { budget, period, booked, reserved } = status;
     const { currency } = budget.amount;
     const used = minorAmountText(currency, booked + reserved, locale);
-    return `• ${escapeText(tagText(budget.tag))}, ${periodText(period)}: ${used} of ${amountsText([budget.amount], locale)} ${budgetBar(status)}`;
+    return `• ${escapeText(scopeText(budget.tag))}, ${periodText(period)}: ${used} of ${amountsText([budget.amount], locale)} ${budgetBar(status)}`;
   });
 }
 
-export const BUDGET = {
+export const BUDGET_TEXTS = {
   gone: 'This budget no longer exists. Close the form and check `/domain spend`.',
   taken: 'A budget for this tag and period already exists. Edit that one instead.',
   notEditable: 'You can’t change the tag or period of a budget. Close the form and add a new budget.',
-  same: 'Nothing changed, because the budget already has this amount.',
+  unchanged: 'Nothing changed, because the budget already has this amount.',
   saved: (budget: Omit<Budget, 'id'>) => `I saved the budget of ${budgetText(budget)}.`,
   removed: (budget: Budget) => `I removed the budget of ${budgetText(budget)}.`,
 } as const;

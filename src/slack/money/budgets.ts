@@ -6,31 +6,31 @@ import { context as contextBlock, textMessage } from '../kit/blocks.ts';
 import { createListForm } from '../kit/edited-list.ts';
 import { choiceField, type FieldDisplay, field } from '../kit/form.ts';
 import { createOpenFormAction } from '../open-form.ts';
-import { BUDGET, budgetIntro } from './budget.view.ts';
-import { PRICE_ISSUES } from './price.view.ts';
+import { BUDGET_TEXTS, budgetIntro } from './budget.view.ts';
+import { PRICE_ISSUE_TEXTS } from './price.view.ts';
 
 /* The team's budgets. Everyone can see them; admins can change them. */
 
 const TAG_PATTERN = /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u;
 
-function amountSchema(currency: string) {
-  return z.string(PRICE_ISSUES.not_an_amount).transform((text, context) => {
+function createAmountSchema(currency: string) {
+  return z.string(PRICE_ISSUE_TEXTS.not_an_amount).transform((text, context) => {
     const parsed = parseAmount(text, currency);
     if (parsed.ok) return parsed.amount;
-    context.addIssue(PRICE_ISSUES[parsed.issue]);
+    context.addIssue(PRICE_ISSUE_TEXTS[parsed.issue]);
     return z.NEVER;
   });
 }
 
 const AMOUNT_DISPLAY: FieldDisplay = { label: 'Amount', kind: 'text', placeholder: '1000.00' };
 
-/** For an existing budget, an empty amount removes it. */
-function amountField(budget: Budget | undefined, currency: string): z.ZodType<Amount | undefined> {
+/** An empty amount removes an existing budget. */
+function createAmountField(budget: Budget | undefined, currency: string): z.ZodType<Amount | undefined> {
   return budget === undefined
-    ? field(AMOUNT_DISPLAY, amountSchema(currency))
+    ? field(AMOUNT_DISPLAY, createAmountSchema(currency))
     : field(
         { ...AMOUNT_DISPLAY, hint: 'Leave empty to remove the budget.' },
-        amountSchema(budget.amount.currency).optional(),
+        createAmountSchema(budget.amount.currency).optional(),
       );
 }
 
@@ -46,7 +46,7 @@ const budgetForm = createListForm({
           .regex(TAG_PATTERN, 'Enter one tag of letters, digits and hyphens, such as brand.')
           .optional(),
       ),
-      amount: amountField(budget, call?.context.currency ?? 'EUR'),
+      amount: createAmountField(budget, call?.context.currency ?? 'EUR'),
       span: choiceField(
         'Period',
         { month: 'Month', year: 'Year' } satisfies Record<Budget['span'], string>,
@@ -60,17 +60,17 @@ const budgetForm = createListForm({
       ? { span: 'month' }
       : { tag: budget.tag ?? '', span: budget.span, amount: formatDecimal(budget.amount) },
   intro: (budget, { context }) => [contextBlock(budgetIntro(budget, (budget?.amount ?? context).currency))],
-  notFoundErrors: { amount: BUDGET.gone },
+  notFoundErrors: { amount: BUDGET_TEXTS.gone },
 
   async save(call: SubmissionCall, { tag, span, amount }, budget): Promise<SubmissionResult> {
     const { budgets, now } = call.context;
     const userId = call.person.id;
-    if (budget !== undefined && tag !== budget.tag) return { errors: { tag: BUDGET.notEditable } };
-    if (budget !== undefined && span !== budget.span) return { errors: { span: BUDGET.notEditable } };
+    if (budget !== undefined && tag !== budget.tag) return { errors: { tag: BUDGET_TEXTS.notEditable } };
+    if (budget !== undefined && span !== budget.span) return { errors: { span: BUDGET_TEXTS.notEditable } };
     if (amount === undefined) {
-      if (budget === undefined) return { errors: { amount: PRICE_ISSUES.not_an_amount } };
+      if (budget === undefined) return { errors: { amount: PRICE_ISSUE_TEXTS.not_an_amount } };
       await budgets.remove(budget.id, userId, now());
-      return finishSave(call, BUDGET.removed(budget));
+      return finishSave(call, BUDGET_TEXTS.removed(budget));
     }
     const outcome =
       budget === undefined
@@ -78,13 +78,13 @@ const budgetForm = createListForm({
         : await budgets.setAmount(budget.id, amount.minor, userId, now());
     switch (outcome) {
       case 'taken':
-        return { errors: { span: BUDGET.taken } };
+        return { errors: { span: BUDGET_TEXTS.taken } };
       case 'gone':
-        return { errors: { amount: BUDGET.gone } };
+        return { errors: { amount: BUDGET_TEXTS.gone } };
       case 'same':
-        return { reply: textMessage(BUDGET.same) };
+        return { reply: textMessage(BUDGET_TEXTS.unchanged) };
       default:
-        return finishSave(call, BUDGET.saved({ tag, span, amount }));
+        return finishSave(call, BUDGET_TEXTS.saved({ tag, span, amount }));
     }
   },
 });

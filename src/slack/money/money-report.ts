@@ -1,4 +1,4 @@
-import { listNextTwelveMonths } from '../../expiry/chart.ts';
+import { listTwelveMonths } from '../../expiry/chart.ts';
 import { findLastScheduledDayThisMonth } from '../../expiry/schedule.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import {
@@ -12,10 +12,10 @@ import {
 import { countFindingChanges } from '../../names/posture.ts';
 import { getUtcDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
-import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { type NotificationPlanner, STATIC_VERSION } from '../outbound/notify.ts';
 import { type MoneyReport, moneyReportMessage } from './money-report.view.ts';
 
-/** If the bot was off on the 1st, the report is posted until this day. */
+/** The last day of the month on which a late report is still posted, for example after downtime. */
 const LAST_REPORT_DAY = 7;
 /** Twelve months, including a leap day. */
 const FORECAST_MS = 366 * DAY_MS;
@@ -24,7 +24,7 @@ const FORECAST_MS = 366 * DAY_MS;
 export async function addMoneyReportNotification(context: SlackContext): Promise<void> {
   const report = await findDueReport(context);
   if (report !== undefined && (await hasBudgetsOrPrices(context)))
-    await context.notifications.addIfMissing({ kind: 'report', id: report.span.text }, context.now());
+    await context.notifications.addSubjectIfMissing({ kind: 'report', id: report.span.text }, context.now());
 }
 
 export function createMoneyReportPlanner(context: SlackContext): NotificationPlanner {
@@ -34,7 +34,7 @@ export function createMoneyReportPlanner(context: SlackContext): NotificationPla
     const { channelId, span, timeZone } = report;
     await send({
       purpose: 'report',
-      version: ONCE,
+      version: STATIC_VERSION,
       occurredAt: span.to,
       places: [async () => ({ channelId })],
       message: async () => moneyReportMessage(await loadReport(context, span, timeZone)),
@@ -56,8 +56,8 @@ async function findDueReport({ savedSettings, now }: SlackContext) {
 }
 
 async function hasBudgetsOrPrices({ prices, budgets, now }: SlackContext): Promise<boolean> {
-  const [list, statuses] = await Promise.all([prices.list(), budgets.listStatuses(getUtcDay(now()))]);
-  return list.length + statuses.length > 0;
+  const [priceList, statuses] = await Promise.all([prices.list(), budgets.listStatuses(getUtcDay(now()))]);
+  return priceList.length + statuses.length > 0;
 }
 
 function getPreviousMonth(day: string): SpendPeriod | undefined {
@@ -70,27 +70,26 @@ async function loadReport(context: SlackContext, span: SpendPeriod, timeZone: st
   const { text: month, from, to } = span;
   const now = context.now();
   const today = getUtcDay(now);
-  const [list, purchases, unknownOutcomes, lapsed, renewals, budgets, decisions, changes] = await Promise.all(
-    [
+  const [priceList, purchases, unknownOutcomes, lapsedNames, renewals, budgets, decisions, changes] =
+    await Promise.all([
       context.prices.list(),
       spending.listPurchases(from, to),
       spending.countUnknownOutcomes(from, to),
-      reports.listLapsed(from, to),
+      reports.listLapsedNames(from, to),
       spending.countRenewals(now, new Date(now.getTime() + FORECAST_MS), timeZone),
       context.budgets.listStatuses(getUtcDay(new Date(to.getTime() - 1))),
       reports.listDecisionStatistics(from, to),
-      context.portfolio.listFindingsChanges(from, to),
-    ],
-  );
-  const { total: spent, byTask, byMandate } = calculateSpend(list, purchases);
-  const forecast = forecastRenewals(list, renewals, listNextTwelveMonths(now, timeZone), today);
+      context.portfolio.listFindingChanges(from, to),
+    ]);
+  const { total: spent, byTask, byMandate } = calculateSpend(priceList, purchases);
+  const forecast = forecastRenewals(priceList, renewals, listTwelveMonths(now, timeZone), today);
   return {
     month,
     spent,
     byTask,
     byMandate,
     unknownOutcomes,
-    lapsedCost: computeRenewalCost(list, lapsed, today),
+    lapsedCost: computeRenewalCost(priceList, lapsedNames, today),
     forecast,
     forecastTotal: sumSpend(forecast),
     budgets,

@@ -2,9 +2,18 @@ import type { BudgetStatus } from '../../money/budget.ts';
 import type { DecisionStatistics } from '../../money/ports.ts';
 import type { SpendLine, SpendSum } from '../../money/spend.ts';
 import type { countFindingChanges } from '../../names/posture.ts';
-import { code, context, count, header, lineSections, type Message, mention, message } from '../kit/blocks.ts';
+import {
+  code,
+  context,
+  formatCount,
+  header,
+  lineSections,
+  type Message,
+  mention,
+  message,
+} from '../kit/blocks.ts';
 import { findingLabel } from '../names/posture.view.ts';
-import { budgetLines, periodText } from './budget.view.ts';
+import { budgetStatusLines, periodText } from './budget.view.ts';
 import { sumText } from './spend.view.ts';
 
 /* The monthly money report, for accountants. */
@@ -34,7 +43,7 @@ export function moneyReportMessage(report: MoneyReport): Message {
   const { month, spent, byTask, byMandate, unknownOutcomes, lapsedCost, forecast, forecastTotal } = report;
   const { budgets, decisions, problems } = report;
   const formatSum = (sum: SpendSum) =>
-    sum.nameCount === 0 ? 'nothing' : `${sumText(sum)}, for ${count(sum.nameCount, 'name')}`;
+    sum.nameCount === 0 ? 'nothing' : `${sumText(sum)}, for ${formatCount(sum.nameCount, 'name')}`;
   const [nextMonth] = forecast;
   return message(`Spent ${formatSum(spent)}, in ${periodText(month)}`, [
     header(`Money report for ${periodText(month)}`),
@@ -43,10 +52,10 @@ export function moneyReportMessage(report: MoneyReport): Message {
       ...(byTask.length > 1 ? shortenList(byTask.map((line) => `• ${line.key}: ${formatSum(line)}`)) : []),
       ...shortenList(byMandate.map((line) => `• through mandate ${code(line.key)}: ${formatSum(line)}`)),
       unknownOutcomes !== 0 &&
-        `:warning: Not included: ${count(unknownOutcomes, 'name')} with an unknown outcome`,
+        `:warning: Not included: ${formatCount(unknownOutcomes, 'name')} with an unknown outcome`,
       lapsedCost.nameCount !== 0 && `*Saved by lapsing*: ${formatSum(lapsedCost)} a year`,
       `*Next 12 months*: ${formatSum(forecastTotal)}${nextMonth === undefined || nextMonth.nameCount === 0 ? '' : `, including ${sumText(nextMonth)} in ${periodText(nextMonth.key)}`}`,
-      ...shortenList(budgetLines(budgets)),
+      ...shortenList(budgetStatusLines(budgets)),
       ...shortenList(decisions.map(decisionLine)),
       problemsLine('New', problems.new),
       problemsLine('Fixed', problems.fixed),
@@ -60,24 +69,31 @@ export function moneyReportMessage(report: MoneyReport): Message {
 /** The worst problems, with the number of names that have them. */
 function problemsLine(changeLabel: string, problems: MoneyReport['problems']['new']): string | false {
   const byLabel = new Map<string, number>();
-  for (const { code: findingCode, names } of problems) {
+  for (const { code: findingCode, names: nameCount } of problems) {
     const label = findingLabel(findingCode);
-    byLabel.set(label, (byLabel.get(label) ?? 0) + names);
+    byLabel.set(label, (byLabel.get(label) ?? 0) + nameCount);
   }
-  const texts = [...byLabel].map(([label, names]) => `${label} (${names})`);
-  const left = texts.length - MAX_SHOWN_LINES;
-  const shown = [...texts.slice(0, MAX_SHOWN_LINES), ...(left > 0 ? [`${left} more`] : [])];
-  return texts.length > 0 && `*${changeLabel} problems*: ${shown.join(', ')}`;
+  const problemTexts = [...byLabel].map(([label, nameCount]) => `${label} (${nameCount})`);
+  const remainingCount = problemTexts.length - MAX_SHOWN_LINES;
+  const shownTexts = [
+    ...problemTexts.slice(0, MAX_SHOWN_LINES),
+    ...(remainingCount > 0 ? [`${remainingCount} more`] : []),
+  ];
+  return problemTexts.length > 0 && `*${changeLabel} problems*: ${shownTexts.join(', ')}`;
 }
 
 function shortenList(items: readonly string[]): string[] {
-  const left = items.length - MAX_SHOWN_LINES;
-  return [...items.slice(0, MAX_SHOWN_LINES), ...(left > 0 ? [`• and ${left} more`] : [])];
+  const remainingCount = items.length - MAX_SHOWN_LINES;
+  return [
+    ...items.slice(0, MAX_SHOWN_LINES),
+    ...(remainingCount > 0 ? [`• and ${remainingCount} more`] : []),
+  ];
 }
 
-function decisionLine({ by, kind, count: times, seconds }: DecisionStatistics): string {
-  const duration = times === 1 ? ` in ${durationText(seconds)}` : `, usually within ${durationText(seconds)}`;
-  return `• ${mention(by)} ${kind} ${count(times, 'order')}${duration}`;
+function decisionLine({ by, kind, count: orderCount, seconds }: DecisionStatistics): string {
+  const duration =
+    orderCount === 1 ? ` in ${durationText(seconds)}` : `, usually within ${durationText(seconds)}`;
+  return `• ${mention(by)} ${kind} ${formatCount(orderCount, 'order')}${duration}`;
 }
 
 /** In the largest unit that fits, rounded up. */
@@ -88,5 +104,5 @@ function durationText(seconds: number): string {
     ['minute', 60],
   ] as const;
   const [unit, unitSeconds] = units.find(([, size]) => seconds >= size) ?? ['minute', 60];
-  return count(Math.max(1, Math.ceil(seconds / unitSeconds)), unit);
+  return formatCount(Math.max(1, Math.ceil(seconds / unitSeconds)), unit);
 }

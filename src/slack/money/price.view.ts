@@ -19,19 +19,19 @@ import {
   actions,
   button,
   context,
-  count,
+  escapeLine,
+  formatCount,
   formatUtcDate,
   joinWords,
+  MAX_TABLE_ROWS,
   type Message,
   menu,
   message,
-  quote,
   section,
-  TABLE_ROWS,
   table,
   textMessage,
 } from '../kit/blocks.ts';
-import { formatCsvIssue, MORE_CELLS } from '../kit/csv-issue.view.ts';
+import { formatCsvIssue, TOO_MANY_CELLS_TEXT } from '../kit/csv-issue.view.ts';
 import { buildPageControls, slicePage } from '../kit/pages.ts';
 import type { HistoryEvent } from '../orders/order.view.ts';
 
@@ -42,17 +42,18 @@ function amountText(amount: Amount): string {
   return formatAmount(amount, SHARED_LOCALE);
 }
 
-/** @param today if given, the year of near days is left out */
+/** @param today if given, the year is omitted for days close to it */
 const dayText = (calendarDay: string, today?: string) =>
   formatUtcDate(new Date(`${calendarDay}T00:00:00Z`), today === undefined ? undefined : new Date(today));
 
 /** `about €36.00 for 2 of 3 names (price list of 1 Nov 2026); price unknown for 1 name`. */
-function costText(cost: OrderCost): string {
-  const { names, sums, unknown } = cost;
+function costSummary(cost: OrderCost): string {
+  const { names, sums, unknown: unpricedCount } = cost;
   if (sums.length === 0) return 'unknown';
-  const knownPart = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;
+  const knownPart =
+    unpricedCount === 0 ? '' : ` for ${names.length - unpricedCount} of ${formatCount(names.length, 'name')}`;
   const priceListText = `price list of ${joinWords(cost.days.map((startDay) => dayText(startDay)))}`;
-  const unknownPart = unknown === 0 ? '' : `; price unknown for ${count(unknown, 'name')}`;
+  const unknownPart = unpricedCount === 0 ? '' : `; price unknown for ${formatCount(unpricedCount, 'name')}`;
   return `about ${amountsText(sums)}${knownPart} (${priceListText})${unknownPart}`;
 }
 
@@ -60,26 +61,26 @@ export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE):
   return joinWords(amounts.map((amount) => formatAmount(amount, locale)));
 }
 
-export function hasPremiumNote({ sums, mayCostMore }: OrderCost): boolean {
+export function needsPremiumNote({ sums, mayCostMore }: OrderCost): boolean {
   return sums.length > 0 && mayCostMore;
 }
 
 /** Explains the sum. Empty if the price is unknown. */
 function costNotes(cost: OrderCost): string[] {
   if (cost.sums.length === 0) return [];
-  const multipliers = new Set(cost.names.flatMap(({ quote: found }) => found?.times ?? []));
+  const multipliers = new Set(cost.names.flatMap(({ quote: priceQuote }) => priceQuote?.times ?? []));
   const [multiplier = 1] = multipliers;
   const lead = multipliers.size > 1 ? 'I multiplied' : `This is ${multiplier} times`;
   return dropMissing([
     (multipliers.size > 1 || multiplier > 1) &&
       `${lead} the 1-year price${multipliers.size > 1 ? ' by the number of years' : ''}, because there’s no multi-year price.`,
-    hasPremiumNote(cost) && 'A premium name may cost more.',
+    needsPremiumNote(cost) && 'A premium name may cost more.',
     cost.sources.length > 0 &&
-      `Source: ${cost.sources.map((source) => `“${quote(source, 80)}”`).join(', ')}.`,
+      `Source: ${cost.sources.map((source) => `“${escapeLine(source, 80)}”`).join(', ')}.`,
   ]);
 }
 
-export function findHistoricCosts(history: readonly HistoryEvent[]): {
+export function findLoggedCosts(history: readonly HistoryEvent[]): {
   readonly atRequest: OrderCost | undefined;
   readonly atApproval: OrderCost | undefined;
 } {
@@ -90,31 +91,38 @@ export function findHistoricCosts(history: readonly HistoryEvent[]): {
 }
 
 /** Undefined if the price hasn't changed since the request. */
-function costChange(atRequest: OrderCost | undefined, current: OrderCost | undefined): string | undefined {
-  if (atRequest === undefined || current === undefined || isSameCost(atRequest, current)) return undefined;
-  const before = atRequest.sums.length === 0 ? 'unknown' : amountsText(atRequest.sums);
-  const after = current.sums.length === 0 ? 'unknown' : amountsText(current.sums);
-  return before === after
+function costChangeText(
+  costAtRequest: OrderCost | undefined,
+  currentCost: OrderCost | undefined,
+): string | undefined {
+  if (costAtRequest === undefined || currentCost === undefined || isSameCost(costAtRequest, currentCost))
+    return undefined;
+  const oldPriceText = costAtRequest.sums.length === 0 ? 'unknown' : amountsText(costAtRequest.sums);
+  const newPriceText = currentCost.sums.length === 0 ? 'unknown' : amountsText(currentCost.sums);
+  return oldPriceText === newPriceText
     ? 'The price of a name has changed since the request.'
-    : `The price has changed from ${before} to ${after} since the request.`;
+    : `The price has changed from ${oldPriceText} to ${newPriceText} since the request.`;
 }
 
-export function priceChangeLine(current: OrderCost, atRequest: OrderCost | undefined): string | undefined {
-  const change = costChange(atRequest, current);
+export function priceChangeLine(
+  currentCost: OrderCost,
+  costAtRequest: OrderCost | undefined,
+): string | undefined {
+  const change = costChangeText(costAtRequest, currentCost);
   return change === undefined ? undefined : `:warning: ${change}`;
 }
 
 /** The thread reply if the price at the approval differs from the price at the request. */
-export function repricedReply(event: HistoryEvent, history: readonly HistoryEvent[]): Message | undefined {
+export function priceChangeReply(event: HistoryEvent, history: readonly HistoryEvent[]): Message | undefined {
   if (event.kind !== 'approved' || event.state === 'PENDING') return undefined;
-  const change = costChange(findHistoricCosts(history).atRequest, event.price);
+  const change = costChangeText(findLoggedCosts(history).atRequest, event.price);
   return change === undefined ? undefined : textMessage(`:moneybag: ${change}`);
 }
 
-export function formatCost(cost: OrderCost, atRequest: OrderCost | undefined): string {
-  const change = costChange(atRequest, cost);
+export function formatCost(cost: OrderCost, costAtRequest: OrderCost | undefined): string {
+  const change = costChangeText(costAtRequest, cost);
   return dropMissing([
-    costText(cost),
+    costSummary(cost),
     ...costNotes(cost),
     change !== undefined && `:warning: *${change}*`,
   ]).join('\n');
@@ -124,30 +132,34 @@ export function quoteCell(priceQuote: Quote | undefined): string {
   return priceQuote === undefined ? 'unknown' : amountText(priceQuote.amount);
 }
 
-/** `Deadlines and costs: renew by 17 Dec, about €18.00, then late renewal (not guaranteed) until 31 Jan, …` */
-export function waitingText(steps: readonly DelayStage[], today?: string): string {
-  const [first] = steps;
-  if (first === undefined) return '';
-  const canBeLostLater = first.kind !== 'lost' && steps.at(-1)?.kind === 'lost';
+/** `Deadlines and costs: renew by 17 Dec, about €18.00, then late renewal (not guaranteed) until …` */
+export function formatDeadlines(stages: readonly DelayStage[], today?: string): string {
+  const [firstStage] = stages;
+  if (firstStage === undefined) return '';
+  const canBeLostLater = firstStage.kind !== 'lost' && stages.at(-1)?.kind === 'lost';
   const parts = dropMissing([
-    formatStep(first, today),
-    laterStepsText(steps, today),
+    formatStage(firstStage, today),
+    formatLaterStages(stages, today),
     canBeLostLater && 'then anyone can register it',
   ]);
   return `Deadlines and costs: ${parts.join(', ')}`;
 }
 
 /**
- * The later steps: `then late renewal (not guaranteed) until 14 Jan, then restore for about €98.00 until 13 Feb`.
+ * The stages after the first:
+ * `then late renewal (not guaranteed) until 14 Jan, then restore for about €98.00 until 13 Feb`.
  * Undefined if there are none.
  */
-export function laterStepsText([, ...later]: readonly DelayStage[], today?: string): string | undefined {
-  const parts = later.flatMap((step) => {
-    if (step.kind === 'at_own_risk')
-      return [`then late renewal (not guaranteed) until ${dayText(step.until, today)}`];
-    if (step.kind !== 'restore' || step.until === undefined) return [];
-    const price = step.restore === undefined ? `(${NO_PRICE})` : `for ${formatRestoreStep(step)}`;
-    return [`then restore ${price} until ${dayText(step.until, today)}`];
+export function formatLaterStages(
+  [, ...laterStages]: readonly DelayStage[],
+  today?: string,
+): string | undefined {
+  const parts = laterStages.flatMap((stage) => {
+    if (stage.kind === 'at_own_risk')
+      return [`then late renewal (not guaranteed) until ${dayText(stage.until, today)}`];
+    if (stage.kind !== 'restore' || stage.until === undefined) return [];
+    const priceText = stage.restore === undefined ? `(${NO_PRICE})` : `for ${formatRestoreStage(stage)}`;
+    return [`then restore ${priceText} until ${dayText(stage.until, today)}`];
   });
   return parts.length === 0 ? undefined : parts.join(', ');
 }
@@ -160,11 +172,11 @@ export function formatQuote(priceQuote: Quote | undefined): string {
 }
 
 /** The price of a restore including its renewal: `about €98.00`. */
-export function formatRestoreStep(step: Extract<DelayStage, { kind: 'restore' }>): string {
-  const { restore, renewal } = step;
+export function formatRestoreStage(stage: Extract<DelayStage, { kind: 'restore' }>): string {
+  const { restore, renewal } = stage;
   if (restore === undefined) return NO_PRICE;
   if (renewal === undefined) return `${formatKnownQuote(restore)} and the renewal`;
-  const sum = computeCostAtRisk([step]);
+  const sum = computeCostAtRisk([stage]);
   return `about ${amountsText(sum === undefined ? [restore.amount, renewal.amount] : [sum])}`;
 }
 
@@ -172,16 +184,16 @@ function formatKnownQuote(priceQuote: Quote): string {
   return `about ${amountText(priceQuote.amount)}`;
 }
 
-function formatStep(step: DelayStage, today: string | undefined): string {
-  if (step.kind === 'lost') return 'you can lose it now';
-  const until = step.until === undefined ? '' : ` by ${dayText(step.until, today)}`;
-  switch (step.kind) {
+function formatStage(stage: DelayStage, today: string | undefined): string {
+  if (stage.kind === 'lost') return 'you can lose it now';
+  const untilText = stage.until === undefined ? '' : ` by ${dayText(stage.until, today)}`;
+  switch (stage.kind) {
     case 'renew':
-      return `renew${until}, ${formatQuote(step.renewal)}`;
+      return `renew${untilText}, ${formatQuote(stage.renewal)}`;
     case 'at_own_risk':
-      return `late renewal (not guaranteed)${until}, ${formatQuote(step.renewal)}`;
+      return `late renewal (not guaranteed)${untilText}, ${formatQuote(stage.renewal)}`;
     case 'restore':
-      return `restore${until}, ${formatRestoreStep(step)}`;
+      return `restore${untilText}, ${formatRestoreStage(stage)}`;
   }
 }
 
@@ -194,7 +206,7 @@ export const PRICED_TASK_LABELS: Readonly<Record<PricedTask, string>> = {
   authcode: 'Auth code',
 };
 
-export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
+export const PRICE_ISSUE_TEXTS: Readonly<Record<PriceIssue, string>> = {
   not_a_zone: 'Enter a zone, such as rest or co.uk.',
   unknown_task: `Enter one of ${PRICED_TASKS.join(', ')}.`,
   invalid_period: 'Enter a number of years, such as 1.',
@@ -212,7 +224,7 @@ export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
 function lineIssueText(issue: LineIssue): string {
   switch (issue.kind) {
     case 'price':
-      return `“${issue.field}”: ${PRICE_ISSUES[issue.issue]}`;
+      return `“${issue.field}”: ${PRICE_ISSUE_TEXTS[issue.issue]}`;
     case 'csv':
       return formatCsvIssue(issue.issue);
     case 'missing_column':
@@ -220,7 +232,7 @@ function lineIssueText(issue: LineIssue): string {
     case 'unknown_column':
       return `Unknown column “${issue.column}”. Remove it.`;
     case 'too_many_cells':
-      return `${MORE_CELLS} Write amounts with a point before the decimals, and put texts with commas in quotes.`;
+      return `${TOO_MANY_CELLS_TEXT} Write amounts with a point before the decimals, and put texts with commas in quotes.`;
     case 'repeated':
       return `This line has the same zone, task, period and day as line ${issue.firstLine}. Remove one of them.`;
     case 'empty':
@@ -228,7 +240,7 @@ function lineIssueText(issue: LineIssue): string {
   }
 }
 
-/** The approximate limit of Slack's field errors. */
+/** Slack's approximate length limit for a field error. */
 const MAX_ISSUES_LENGTH = 1_900;
 
 /** Plain text, with one line per issue. */
@@ -239,13 +251,17 @@ export function lineIssuesText(issues: readonly LineIssue[]): string {
     length += line.length + 1;
     return length <= MAX_ISSUES_LENGTH;
   });
-  const left = issueLines.length - shownLines.length;
-  return ['Nothing was imported.', ...shownLines, ...(left === 0 ? [] : [`… and ${left} more.`])].join('\n');
+  const remainingCount = issueLines.length - shownLines.length;
+  return [
+    'Nothing was imported.',
+    ...shownLines,
+    ...(remainingCount === 0 ? [] : [`… and ${remainingCount} more.`]),
+  ].join('\n');
 }
 
 /** Plain text: `.rest renew, 1 year: €18.00 from 1 Nov 2026 (Contract 7)`. */
 export function priceLine({ zone, task, period, amount, validFrom, source }: Price): string {
-  return `.${zone} ${task}, ${count(period, 'year')}: ${amountText(amount)} from ${dayText(validFrom)} (${source})`;
+  return `.${zone} ${task}, ${formatCount(period, 'year')}: ${amountText(amount)} from ${dayText(validFrom)} (${source})`;
 }
 
 function getPriceStatus(price: Price, list: readonly Price[], today: string): string {
@@ -266,9 +282,9 @@ export interface PriceListViewer {
 export function priceListMessage(
   list: readonly ListedPrice[],
   offset: number,
-  reader: PriceListViewer,
+  viewer: PriceListViewer,
 ): Message {
-  const editButtons = reader.isAdmin
+  const editButtons = viewer.isAdmin
     ? [
         button('price_add', 'Add a price…', 'new', { style: 'primary' }),
         button('prices_import', 'Import CSV…', 'import'),
@@ -278,44 +294,44 @@ export function priceListMessage(
   if (list.length === 0) {
     return message('The price list is empty', [
       section(
-        `*The price list is empty.* Until it has prices, cards show “price unknown”.${reader.isAdmin ? '' : ' Ask an admin to add them with `/domain prices`.'}`,
+        `*The price list is empty.* Until it has prices, cards show “price unknown”.${viewer.isAdmin ? '' : ' Ask an admin to add them with `/domain prices`.'}`,
       ),
       ...actions('prices', editButtons),
     ]);
   }
-  const isPast = (price: Price) => getPriceStatus(price, list, reader.today) === 'past';
-  const sorted = [...list.filter((price) => !isPast(price)), ...list.filter(isPast)];
-  const page = slicePage(sorted, offset, TABLE_ROWS);
-  return message(`The price list: ${count(list.length, 'price')}`, [
+  const isPast = (price: Price) => getPriceStatus(price, list, viewer.today) === 'past';
+  const sortedPrices = [...list.filter((price) => !isPast(price)), ...list.filter(isPast)];
+  const page = slicePage(sortedPrices, offset, MAX_TABLE_ROWS);
+  return message(`The price list: ${formatCount(list.length, 'price')}`, [
     section('*The price list*'),
     table({
-      caption: count(list.length, 'price'),
+      caption: formatCount(list.length, 'price'),
       columns: ['Zone', 'Task', 'Years', 'Price', 'Valid from', 'Source', 'Status'],
       rows: page.items.map((price) => [
         `.${formatDomainName(price.zone)}`,
         PRICED_TASK_LABELS[price.task],
         String(price.period),
-        formatAmount(price.amount, reader.locale),
+        formatAmount(price.amount, viewer.locale),
         dayText(price.validFrom),
         price.source,
-        getPriceStatus(price, list, reader.today),
+        getPriceStatus(price, list, viewer.today),
       ]),
     }),
-    reader.isAdmin && editMenu(page.items),
-    ...buildPageControls('prices', page, TABLE_ROWS),
+    viewer.isAdmin && buildEditMenu(page.items),
+    ...buildPageControls('prices', page, MAX_TABLE_ROWS),
     ...actions('prices', [...editButtons, downloadButton]),
     context(
-      `New prices are in ${reader.currency}. Your team maintains this list, because the domain service doesn’t publish prices.`,
+      `New prices are in ${viewer.currency}. Your team maintains this list, because the domain service doesn’t publish prices.`,
     ),
   ]);
 }
 
-function editMenu(list: readonly ListedPrice[]): AnyBlock {
+function buildEditMenu(shownPrices: readonly ListedPrice[]): AnyBlock {
   return menu(
     'prices_edit',
     'price_edit',
     'Edit a price…',
-    list.map((price) => ({
+    shownPrices.map((price) => ({
       text: `.${price.zone} ${PRICED_TASK_LABELS[price.task].toLowerCase()} ${price.period}: ${amountText(price.amount)}, ${dayText(price.validFrom)}`,
       value: price.id,
     })),
@@ -325,16 +341,16 @@ function editMenu(list: readonly ListedPrice[]): AnyBlock {
 /** The reply after edits were saved, as mrkdwn. */
 export function pricesSavedText(edits: readonly PriceEdit[]): string {
   if (edits.length === 0) return 'Nothing changed, because the list already has these prices.';
-  const added = edits.filter(({ before }) => before === undefined).length;
-  const changed = edits.length - added;
+  const addedCount = edits.filter(({ before }) => before === undefined).length;
+  const changedCount = edits.length - addedCount;
   const parts = dropMissing([
-    added !== 0 && `${count(added, 'price')} added`,
-    changed !== 0 && `${count(changed, 'price')} changed`,
+    addedCount !== 0 && `${formatCount(addedCount, 'price')} added`,
+    changedCount !== 0 && `${formatCount(changedCount, 'price')} changed`,
   ]);
   return `${joinWords(parts)}. Pending orders now show these prices.`;
 }
 
-export const PRICES = {
+export const PRICE_LIST_TEXTS = {
   gone: 'This price is no longer on the list. Close the form and check `/domain prices`.',
   taken: 'The list already has a price from this day. Edit that one, or enter another day.',
   changedMeanwhile: 'Nothing was saved, because someone changed the price list at the same time. Try again.',

@@ -3,8 +3,14 @@ import { loadActiveMandates } from '../../mandates/life.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import type { ListedPrice } from '../../money/ports.ts';
 import { diffPrices, formatPriceKey, isSamePrice, type PriceEdit } from '../../money/prices.ts';
-import { PRICE_COLUMNS, PRICE_FIELDS, readPrice, readPrices, toPriceCells } from '../../money/read-prices.ts';
-import { findTask } from '../../orders/tasks.ts';
+import {
+  PRICE_COLUMNS,
+  PRICE_FIELDS,
+  parsePrice,
+  parsePrices,
+  toPriceCells,
+} from '../../money/read-prices.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import { findWeakeningEdits, type PriceLimits } from '../../policy/weakening.ts';
 import { getUtcDay } from '../../zones/calendar-day.ts';
 import { createCsvFields, readCsvInput } from '../attached-text.ts';
@@ -18,7 +24,7 @@ import {
   type SubmissionCall,
   type SubmissionResult,
 } from '../feature.ts';
-import { context as contextBlock, count, type Message, textMessage } from '../kit/blocks.ts';
+import { context as contextBlock, formatCount, type Message, textMessage } from '../kit/blocks.ts';
 import { formatCsvFile } from '../kit/csv-file.ts';
 import { createListForm } from '../kit/edited-list.ts';
 import { buildFieldErrors, choiceField, textField, textOrEmptySchema, toFields } from '../kit/form.ts';
@@ -29,9 +35,9 @@ import { proposeToAdmins } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';
 import {
   lineIssuesText,
-  PRICE_ISSUES,
+  PRICE_ISSUE_TEXTS,
+  PRICE_LIST_TEXTS,
   PRICED_TASK_LABELS,
-  PRICES,
   priceListMessage,
   pricesSavedText,
 } from './price.view.ts';
@@ -39,7 +45,7 @@ import {
 /* The team's price list. Everyone can see it; admins can change it. */
 
 const priceSchema = z.object({
-  zone: textField('Zone', { placeholder: 'rest', isRequired: true }, textOrEmptySchema),
+  zone: textField('Zone', { placeholder: 'com', isRequired: true }, textOrEmptySchema),
   task: choiceField('Task', PRICED_TASK_LABELS, textOrEmptySchema, { isRequired: true }),
   period: textField(
     'Years',
@@ -83,26 +89,33 @@ const priceForm = createListForm({
           valid_from: existing.validFrom,
           source: existing.source,
         },
-  intro: (existing, { context }) => [contextBlock(PRICES.intro((existing?.amount ?? context).currency))],
-  notFoundErrors: { zone: PRICES.gone },
+  intro: (existing, { context }) => [
+    contextBlock(PRICE_LIST_TEXTS.intro((existing?.amount ?? context).currency)),
+  ],
+  notFoundErrors: { zone: PRICE_LIST_TEXTS.gone },
 
   async save(call: SubmissionCall, input, existing): Promise<SubmissionResult> {
-    const parsed = readPrice(input, (existing?.amount ?? call.context).currency);
-    if (!parsed.ok) return { errors: buildFieldErrors(parsed.issues, (issue) => PRICE_ISSUES[issue]) };
-    const after = parsed.price;
+    const parsed = parsePrice(input, (existing?.amount ?? call.context).currency);
+    if (!parsed.ok) return { errors: buildFieldErrors(parsed.issues, (issue) => PRICE_ISSUE_TEXTS[issue]) };
+    const newPrice = parsed.price;
     const list = await call.context.prices.list();
-    if (existing === undefined) return saveEdits(call, list, diffPrices(list, [after]), 'zone');
-    if (list.some((price) => price.id !== existing.id && formatPriceKey(price) === formatPriceKey(after)))
-      return { errors: { valid_from: PRICES.taken } };
-    return saveEdits(call, list, isSamePrice(existing, after) ? [] : [{ before: existing, after }], 'zone');
+    if (existing === undefined) return saveEdits(call, list, diffPrices(list, [newPrice]), 'zone');
+    if (list.some((price) => price.id !== existing.id && formatPriceKey(price) === formatPriceKey(newPrice)))
+      return { errors: { valid_from: PRICE_LIST_TEXTS.taken } };
+    return saveEdits(
+      call,
+      list,
+      isSamePrice(existing, newPrice) ? [] : [{ before: existing, after: newPrice }],
+      'zone',
+    );
   },
 });
 
-async function loadPriceConditions({ context }: Interaction): Promise<PriceLimits> {
+async function loadPriceLimits({ context }: Interaction): Promise<PriceLimits> {
   const { budgets, orders, now } = context;
   const [{ rules }, budgetList, activeMandates] = await Promise.all([
     // Without a valid charter, the last signed rules apply instead of the published ones.
-    orders.signing.policy.current(),
+    orders.signing.policy.loadCurrentPolicy(),
     budgets.list(),
     loadActiveMandates(orders, 'system'),
   ]);
@@ -110,12 +123,12 @@ async function loadPriceConditions({ context }: Interaction): Promise<PriceLimit
     names: terms.mandate_names,
     maxPrice: terms.max_price,
   }));
-  return { rules, mandates, budgets: budgetList, getTaskRisk: findTask, today: getUtcDay(now()) };
+  return { rules, mandates, budgets: budgetList, getTaskRisk: getOrderTask, today: getUtcDay(now()) };
 }
 
 /**
- * Saves edits. An edit that weakens a rule, mandate or budget waits for another admin to confirm it.
- * @param field where an issue is shown
+ * Edits that weaken a rule, mandate or budget aren't saved until another admin confirms them.
+ * @param field the form field that shows an error
  */
 async function saveEdits(
   call: SubmissionCall,
@@ -124,19 +137,22 @@ async function saveEdits(
   field: string,
 ): Promise<SubmissionResult> {
   const { prices, log, now } = call.context;
-  const weakenings = findWeakeningEdits(list, edits, await loadPriceConditions(call));
-  if (weakenings.length > MAX_PROPOSED_PRICES)
-    return { errors: { [field]: PRICES.tooManyToConfirm(MAX_PROPOSED_PRICES) } };
-  const otherEdits = edits.filter((edit) => !weakenings.includes(edit));
+  const weakeningEdits = findWeakeningEdits(list, edits, await loadPriceLimits(call));
+  if (weakeningEdits.length > MAX_PROPOSED_PRICES)
+    return { errors: { [field]: PRICE_LIST_TEXTS.tooManyToConfirm(MAX_PROPOSED_PRICES) } };
+  const otherEdits = edits.filter((edit) => !weakeningEdits.includes(edit));
   if (!(await prices.save(otherEdits, call.person.id, now())))
-    return { errors: { [field]: PRICES.changedMeanwhile } };
+    return { errors: { [field]: PRICE_LIST_TEXTS.changedMeanwhile } };
   if (otherEdits.length > 0) {
     log.info({ by: call.person.id, edits: otherEdits.length }, 'price list changed');
     await call.context.refreshPendingCards();
   }
   const proposalLines =
-    weakenings.length === 0 ? [] : await proposeToAdmins(call, { kind: 'prices', payload: weakenings });
-  const savedLines = weakenings.length > 0 && otherEdits.length === 0 ? [] : [pricesSavedText(otherEdits)];
+    weakeningEdits.length === 0
+      ? []
+      : await proposeToAdmins(call, { kind: 'prices', payload: weakeningEdits });
+  const savedLines =
+    weakeningEdits.length > 0 && otherEdits.length === 0 ? [] : [pricesSavedText(otherEdits)];
   return { reply: textMessage([...savedLines, ...proposalLines].join('\n')) };
 }
 
@@ -150,12 +166,12 @@ const importSchema = z.object(
 
 const pricesImportForm: FormFeature<'prices_import'> = {
   form: { name: 'prices_import', title: 'Import prices', submit: 'Import', fields: toFields(importSchema) },
-  render: (call) => ({ intro: [contextBlock(PRICES.importIntro(call.context.currency))] }),
+  render: (call) => ({ intro: [contextBlock(PRICE_LIST_TEXTS.importIntro(call.context.currency))] }),
   async submit(call) {
     const { prices, currency } = call.context;
     const input = await readCsvInput(call);
     if ('errors' in input) return input;
-    const parsed = await readPrices(input.text, currency);
+    const parsed = await parsePrices(input.text, currency);
     if (!parsed.ok) return { errors: { [input.field]: lineIssuesText(parsed.issues) } };
     const list = await prices.list();
     return saveEdits(call, list, diffPrices(list, parsed.prices), input.field);
@@ -166,8 +182,8 @@ async function buildPricesPage(interaction: Interaction, offset: number): Promis
   const { context, person } = interaction;
   const { prices, currency, now, directory } = context;
   const [list, locale] = await Promise.all([prices.list(), directory.findLocale(person.id)]);
-  const reader = { isAdmin: isAdmin(context, person), locale, today: getUtcDay(now()), currency };
-  return priceListMessage(list, offset, reader);
+  const viewer = { isAdmin: isAdmin(context, person), locale, today: getUtcDay(now()), currency };
+  return priceListMessage(list, offset, viewer);
 }
 
 async function exportPrices(call: ActionCall): Promise<void> {
@@ -176,7 +192,7 @@ async function exportPrices(call: ActionCall): Promise<void> {
     await sendFile(call, {
       text: await formatCsvFile([PRICE_COLUMNS, ...list.map(toPriceCells)]),
       filename: `domain-steward-prices-${getUtcDay(call.context.now())}.csv`,
-      description: `The price list with ${count(list.length, 'price')}`,
+      description: `The price list with ${formatCount(list.length, 'price')}`,
     }),
   );
 }

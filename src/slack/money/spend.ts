@@ -1,10 +1,10 @@
-import { listNextTwelveMonths } from '../../expiry/chart.ts';
+import { listTwelveMonths } from '../../expiry/chart.ts';
 import { iterateSlices } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import {
   addSpend,
-  CONCEALED,
+  CONCEALED_KEY,
   calculateSpend,
   forecastRenewals,
   type Purchase,
@@ -12,7 +12,7 @@ import {
   type SpendPeriod,
   sumRenewals,
 } from '../../money/spend.ts';
-import { canSeeAll } from '../../orders/visibility.ts';
+import { canSeeAllOrders } from '../../orders/visibility.ts';
 import { getUtcDay } from '../../zones/calendar-day.ts';
 import {
   type ActionCall,
@@ -24,10 +24,10 @@ import {
 } from '../feature.ts';
 import { formatCsvFile } from '../kit/csv-file.ts';
 import { createPageActions } from '../kit/pages.ts';
-import { createNameLookup } from '../ledger/actor-names.ts';
+import { createPersonNameLookup } from '../ledger/actor-names.ts';
 import { sendFile } from '../send-file.ts';
 import {
-  invalidSpendSpanText,
+  invalidSpendPeriodText,
   SPEND_COLUMNS,
   type SpendFigures,
   spendMessage,
@@ -38,9 +38,9 @@ import {
 const FORECAST_MS = 366 * DAY_MS;
 
 async function runSpend(call: CommandCall): Promise<void> {
-  const [word = String(call.context.now().getUTCFullYear()), ...more] = call.words;
-  const period = more.length === 0 ? parseSpendPeriod(word) : undefined;
-  if (period === undefined) return call.respond(invalidSpendSpanText(call.words.join(' ')));
+  const [periodWord = String(call.context.now().getUTCFullYear()), ...extraWords] = call.words;
+  const period = extraWords.length === 0 ? parseSpendPeriod(periodWord) : undefined;
+  if (period === undefined) return call.respond(invalidSpendPeriodText(call.words.join(' ')));
   await call.respond(spendMessage(await loadFigures(call, period), 0));
 }
 
@@ -49,36 +49,37 @@ async function loadFigures(interaction: Interaction, period: SpendPeriod): Promi
   const { prices, budgets, spending, orders, directory, currency } = context;
   const now = context.now();
   const { reminderTimezone: timeZone } = await context.savedSettings();
-  const [list, purchases, unknownOutcomes, renewals, unused, locale, statuses] = await Promise.all([
-    prices.list(),
-    spending.listPurchases(period.from, period.to),
-    spending.countUnknownOutcomes(period.from, period.to),
-    spending.countRenewals(now, new Date(now.getTime() + FORECAST_MS), timeZone),
-    spending.listUnused(),
-    directory.findLocale(person.id),
-    budgets.listStatuses(clampToPeriod(period, getUtcDay(now))),
-  ]);
-  const forecast = forecastRenewals(list, renewals, listNextTwelveMonths(now, timeZone), getUtcDay(now));
+  const [priceList, purchases, unknownOutcomes, renewals, unusedNames, locale, budgetStatuses] =
+    await Promise.all([
+      prices.list(),
+      spending.listPurchases(period.from, period.to),
+      spending.countUnknownOutcomes(period.from, period.to),
+      spending.countRenewals(now, new Date(now.getTime() + FORECAST_MS), timeZone),
+      spending.countUnusedNames(),
+      directory.findLocale(person.id),
+      budgets.listStatuses(clampDayToPeriod(period, getUtcDay(now))),
+    ]);
+  const forecast = forecastRenewals(priceList, renewals, listTwelveMonths(now, timeZone), getUtcDay(now));
   const isConcealed = await createConcealmentCheck(interaction, purchases);
-  let spend = calculateSpend(list, []);
+  let spend = calculateSpend(priceList, []);
   for await (const slice of iterateSlices(purchases)) {
     const tags = await orders.loadAffectedTags(slice.map(({ name }) => name));
-    spend = addSpend(spend, calculateSpend(list, slice, tags, isConcealed));
+    spend = addSpend(spend, calculateSpend(priceList, slice, tags, isConcealed));
   }
   return {
     period: period.text,
     spend,
     unknownOutcomes,
     forecast,
-    unused: sumRenewals(list, unused, getUtcDay(now)),
-    budgets: statuses,
+    unused: sumRenewals(priceList, unusedNames, getUtcDay(now)),
+    budgets: budgetStatuses,
     isAdmin: isAdmin(context, person),
     currency,
     locale,
   };
 }
 
-/** @returns whether a purchase is hidden from the person. Approver groups are looked up only if needed. */
+/** Returns a function that says whether a purchase is hidden from the person. */
 async function createConcealmentCheck(
   interaction: Interaction,
   purchases: readonly Purchase[],
@@ -86,22 +87,22 @@ async function createConcealmentCheck(
   const viewer = toViewer(interaction);
   const isPrivateToOthers = ({ privateTo }: Purchase) => privateTo?.includes(viewer.id) === false;
   const canSeeEverything =
-    !purchases.some(isPrivateToOthers) || (await canSeeAll(interaction.context.orders, viewer));
+    !purchases.some(isPrivateToOthers) || (await canSeeAllOrders(interaction.context.orders, viewer));
   return canSeeEverything ? () => false : isPrivateToOthers;
 }
 
-function clampToPeriod({ from, to }: SpendPeriod, today: string): string {
+function clampDayToPeriod({ from, to }: SpendPeriod, today: string): string {
   const lastDay = getUtcDay(new Date(to.getTime() - 1));
   return [getUtcDay(from), today, lastDay].sort()[1] ?? today;
 }
 
 async function exportSpend(interaction: Interaction, period: SpendPeriod): Promise<void> {
   const figures = await loadFigures(interaction, period);
-  const lookUp = createNameLookup(interaction.context.directory);
-  const people = figures.spend.byPerson
-    .filter(({ key }) => key !== CONCEALED)
-    .map(async ({ key }) => [key, await lookUp(key)] as const);
-  const names = new Map(await Promise.all(people));
+  const lookUpName = createPersonNameLookup(interaction.context.directory);
+  const namePromises = figures.spend.byPerson
+    .filter(({ key }) => key !== CONCEALED_KEY)
+    .map(async ({ key }) => [key, await lookUpName(key)] as const);
+  const names = new Map(await Promise.all(namePromises));
   const rows = spendRows(figures, (userId) => names.get(userId) ?? userId, formatDecimal);
   await interaction.respond(
     await sendFile(interaction, {
@@ -122,16 +123,16 @@ export const spend = {
     },
   ],
   actions: [
-    ...createPageActions('budgets', async (call: ActionCall, { of, offset }) => {
-      const span = parseSpendPeriod(of);
-      if (span !== undefined)
-        await call.respond(spendMessage(await loadFigures(call, span), offset), { replace: true });
+    ...createPageActions('budgets', async (call: ActionCall, { of: periodText, offset }) => {
+      const period = parseSpendPeriod(periodText);
+      if (period !== undefined)
+        await call.respond(spendMessage(await loadFigures(call, period), offset), { replace: true });
     }),
     {
       id: 'spend_export',
       run: async (call) => {
-        const span = parseSpendPeriod(call.value);
-        if (span !== undefined) await exportSpend(call, span);
+        const period = parseSpendPeriod(call.value);
+        if (period !== undefined) await exportSpend(call, period);
       },
     },
   ],

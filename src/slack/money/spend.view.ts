@@ -1,7 +1,7 @@
 import { formatShortMonth } from '../../expiry/chart.ts';
 import { toWholeUnits } from '../../money/amount.ts';
 import type { BudgetStatus } from '../../money/budget.ts';
-import { CONCEALED, type Spend, type SpendLine, type SpendSum } from '../../money/spend.ts';
+import { CONCEALED_KEY, type Spend, type SpendLine, type SpendSum } from '../../money/spend.ts';
 import {
   type AnyBlock,
   actions,
@@ -9,7 +9,7 @@ import {
   type Cell,
   code,
   context,
-  count,
+  formatCount,
   header,
   type Message,
   message,
@@ -40,15 +40,14 @@ export interface SpendFigures {
 const GROUPINGS = ['month', 'task', 'zone', 'tag', 'person', 'mandate'] as const;
 type Grouping = (typeof GROUPINGS)[number];
 
-function spendLines(spend: Spend, grouping: Grouping): readonly SpendLine[] {
-  const { byMonth, byTask, byZone, byTag, byPerson, byMandate } = spend;
+function getSpendLines(spend: Spend, grouping: Grouping): readonly SpendLine[] {
   const linesByGrouping = {
-    month: byMonth,
-    task: byTask,
-    zone: byZone,
-    tag: byTag,
-    person: byPerson,
-    mandate: byMandate,
+    month: spend.byMonth,
+    task: spend.byTask,
+    zone: spend.byZone,
+    tag: spend.byTag,
+    person: spend.byPerson,
+    mandate: spend.byMandate,
   };
   return linesByGrouping[grouping];
 }
@@ -57,7 +56,8 @@ function spendLines(spend: Spend, grouping: Grouping): readonly SpendLine[] {
 export function sumText({ nameCount, unpricedCount, sums }: SpendSum, locale?: string): string {
   if (nameCount === 0) return '–';
   if (sums.length === 0) return 'an unknown amount';
-  const unpricedText = unpricedCount === 0 ? '' : ` plus ${count(unpricedCount, 'name')} without a price`;
+  const unpricedText =
+    unpricedCount === 0 ? '' : ` plus ${formatCount(unpricedCount, 'name')} without a price`;
   return `about ${amountsText(sums, locale)}${unpricedText}`;
 }
 
@@ -67,13 +67,13 @@ export function spendMessage(figures: SpendFigures, offset: number): Message {
   const text =
     total.nameCount === 0
       ? `No spending in ${periodText(period)}.`
-      : `Spent ${sumText(total, locale)} in ${periodText(period)}, for ${count(total.nameCount, 'name')}.`;
+      : `Spent ${sumText(total, locale)} in ${periodText(period)}, for ${formatCount(total.nameCount, 'name')}.`;
   // The cost comes before the number of names, because phones show only the first columns.
   const rows: (readonly Cell[])[] = [
     ...GROUPINGS.flatMap((grouping) =>
-      spendLines(spend, grouping).map((line): readonly Cell[] => [
+      getSpendLines(spend, grouping).map((line): readonly Cell[] => [
         `By ${grouping}`,
-        toCell(grouping, line.key),
+        toItemCell(grouping, line.key),
         sumText(line, locale),
         String(line.nameCount),
       ]),
@@ -92,7 +92,7 @@ export function spendMessage(figures: SpendFigures, offset: number): Message {
     section(text),
     unknownOutcomes !== 0 &&
       section(
-        `:grey_question: Not included: ${count(unknownOutcomes, 'name')} with an unknown outcome, which may have cost money.`,
+        `:grey_question: Not included: ${formatCount(unknownOutcomes, 'name')} with an unknown outcome, which may have cost money.`,
       ),
     ...budgetBlocks(figures.budgets, { of: period, offset }, figures),
     ...forecastChart(figures),
@@ -122,16 +122,16 @@ function unusedBlocks({ unused, locale }: SpendFigures): AnyBlock[] {
       : `Renewing ${isSingle ? 'it' : 'them'} for 1 year would cost ${sumText(unused, locale)}.`;
   return [
     section(
-      `:mag: ${count(unused.nameCount, 'name')} ${isSingle ? 'has' : 'have'} no website or mail. ${cost} To list ${isSingle ? 'it' : 'them'}, use \`/domain names unused\`.`,
+      `:mag: ${formatCount(unused.nameCount, 'name')} ${isSingle ? 'has' : 'have'} no website or mail. ${cost} To list ${isSingle ? 'it' : 'them'}, use \`/domain names unused\`.`,
     ),
   ];
 }
 
 /** Replaces the zone or person of orders that the reader can't see. */
-const PRIVATE_ORDERS = 'private orders';
+const PRIVATE_ORDERS_LABEL = 'private orders';
 
-function toCell(grouping: Grouping, key: string): Cell {
-  if (key === CONCEALED) return PRIVATE_ORDERS;
+function toItemCell(grouping: Grouping, key: string): Cell {
+  if (key === CONCEALED_KEY) return PRIVATE_ORDERS_LABEL;
   switch (grouping) {
     case 'person':
       return { person: key };
@@ -152,14 +152,14 @@ function forecastChart({ forecast, currency }: SpendFigures): AnyBlock[] {
   return months.every(({ count }) => count === 0) ? [] : [monthChart('Upcoming renewals', currency, months)];
 }
 
-function csvKey(grouping: Grouping, key: string, getName: (userId: string) => string): string {
-  if (key === CONCEALED) return PRIVATE_ORDERS;
+function toCsvItem(grouping: Grouping, key: string, getName: (userId: string) => string): string {
+  if (key === CONCEALED_KEY) return PRIVATE_ORDERS_LABEL;
   return grouping === 'person' ? getName(key) : key;
 }
 
 export const SPEND_COLUMNS = ['list', 'what', 'names', 'names_without_price', 'amount', 'currency'] as const;
 
-/** One row for each currency of a line. */
+/** A line with several currencies has a row for each. */
 export function spendRows(
   { spend, forecast, unused }: Pick<SpendFigures, 'spend' | 'forecast' | 'unused'>,
   getName: (userId: string) => string,
@@ -178,8 +178,8 @@ export function spendRows(
   return [
     ...toRows('total', '', spend.total),
     ...GROUPINGS.flatMap((grouping) =>
-      spendLines(spend, grouping).flatMap((line) =>
-        toRows(grouping, csvKey(grouping, line.key, getName), line),
+      getSpendLines(spend, grouping).flatMap((line) =>
+        toRows(grouping, toCsvItem(grouping, line.key, getName), line),
       ),
     ),
     ...forecast.flatMap((line) => toRows('ahead', line.key, line)),
@@ -187,6 +187,6 @@ export function spendRows(
   ];
 }
 
-export function invalidSpendSpanText(input: string): string {
+export function invalidSpendPeriodText(input: string): string {
   return `${code(input)} isn’t a year or month. Use, for example, \`/domain spend 2026\` or \`/domain spend 2026-11\`.`;
 }

@@ -11,10 +11,10 @@ import {
   toFormOrigin,
 } from '../feature.ts';
 import { LIMITS, section, textMessage } from '../kit/blocks.ts';
-import { field, readForm, toFields } from '../kit/form.ts';
+import { field, parseForm, toFields } from '../kit/form.ts';
 import { openForm } from '../open-form.ts';
 import { completeEdit } from './name-changes.ts';
-import { alreadyOwnedText, EVERY_NAME_OWNED, EVERY_OWNERLESS_NAME } from './owner.view.ts';
+import { ALL_NAMES_OWNED_TEXT, alreadyOwnedText, EVERY_OWNERLESS_NAME } from './owner.view.ts';
 import { requiredOwnerField } from './owner-fields.ts';
 import { findOwnerIssue } from './owners.ts';
 import { incompleteFormText, ownersIssueText } from './portfolio.view.ts';
@@ -50,27 +50,30 @@ const ownersSchema = z.object({
   owner: requiredOwnerField('Before a name expires, I ask this person whether it’s still needed.'),
 });
 const [namesField, ...fields] = toFields(ownersSchema);
-const ownersDeclaration = { name: 'owners', title: 'Assign an owner', submit: 'Save', fields } as const;
+const ownersFormDefinition = { name: 'owners', title: 'Assign an owner', submit: 'Save', fields } as const;
 
-function renderOwners({ names, total }: OwnerlessNames): FormOverrides {
+function renderOwnersForm({ names, total }: OwnerlessNames): FormOverrides {
   const options = names
     .filter((name) => name.length <= LIMITS.optionValue)
     .map((name) => ({ value: name, text: formatDomainName(name) }));
   const intro = total > options.length ? [section(incompleteFormText(options.length, total))] : [];
   return {
-    form: { ...ownersDeclaration, fields: [...(namesField ? [{ ...namesField, options }] : []), ...fields] },
+    form: {
+      ...ownersFormDefinition,
+      fields: [...(namesField ? [{ ...namesField, options }] : []), ...fields],
+    },
     intro,
   };
 }
 
 const ownersForm: FormFeature<'owners'> = {
-  form: ownersDeclaration,
+  form: ownersFormDefinition,
 
   render: async ({ context }, { subject = EVERY_OWNERLESS_NAME }) =>
-    renderOwners(await findOwnerlessNames(context, subject)),
+    renderOwnersForm(await findOwnerlessNames(context, subject)),
 
   async submit(call) {
-    const parsed = readForm(ownersSchema, call.values);
+    const parsed = parseForm(ownersSchema, call.values);
     if ('errors' in parsed) return parsed;
     const { names, owner } = parsed.value;
     const issue = await findOwnerIssue(call.context, owner);
@@ -81,15 +84,15 @@ const ownersForm: FormFeature<'owners'> = {
       .map(({ name }) => name);
     if (ownedNames.length > 0) return { errors: { names: alreadyOwnedText(ownedNames) } };
     const edits = new Map(names.map((name) => [name, { owner }]));
-    const outcome = await call.context.protectedChanges.change(edits, call.person.id, call.origin);
+    const outcome = await call.context.protectedChanges.changeDetails(edits, call.person.id, call.origin);
     return { reply: textMessage(await completeEdit(call, outcome, names.length === 1)) };
   },
 };
 
 async function openOwnersForm(call: ActionCall): Promise<void> {
   const ownerlessNames = await findOwnerlessNames(call.context, call.value);
-  if (ownerlessNames.names.length === 0) return call.respond(EVERY_NAME_OWNED);
-  const form = { ...ownersForm, render: () => renderOwners(ownerlessNames) };
+  if (ownerlessNames.names.length === 0) return call.respond(ALL_NAMES_OWNED_TEXT);
+  const form = { ...ownersForm, render: () => renderOwnersForm(ownerlessNames) };
   await openForm(call, form, toFormOrigin(call, call.value));
 }
 

@@ -3,35 +3,35 @@ import type { RecordProblem } from '../../names/registry-record.ts';
 import { getUtcDay } from '../../zones/calendar-day.ts';
 
 /** Returns a sentence without its final period. */
-export function formatDoubt(doubt: UnreliableDateReason): string {
-  switch (doubt.code) {
+export function formatUnreliableDateReason(reason: UnreliableDateReason): string {
+  switch (reason.code) {
     case 'not_registered':
       return 'The registry has no record of it, so it may not be registered';
     case 'undated':
-      return formatProblem(doubt.problem);
+      return formatRecordProblem(reason.problem);
     case 'distrusted':
-      return formatDistrust(doubt);
+      return formatDistrustReason(reason);
     case 'renewal_not_shown':
-      return `It was renewed, but the registry still shows ${getUtcDay(doubt.shown)}`;
+      return `It was renewed, but the registry still shows ${getUtcDay(reason.shown)}`;
   }
 }
 
-function formatDistrust({
+function formatDistrustReason({
   distrust,
   newDate,
 }: Extract<UnreliableDateReason, { code: 'distrusted' }>): string {
-  const date = `The registry now shows expiry date ${getUtcDay(newDate)}`;
+  const newDateText = `The registry now shows expiry date ${getUtcDay(newDate)}`;
   switch (distrust.code) {
     case 'registrar_changed':
-      return `${date} and registrar “${distrust.now}” instead of “${distrust.before}”. That’s a transfer, not a renewal, so I kept the old date`;
+      return `${newDateText} and registrar “${distrust.now}” instead of “${distrust.before}”. That’s a transfer, not a renewal, so I kept the old date`;
     case 'registrar_missing':
-      return `${date}, but no longer the registrar (“${distrust.before}”). That may be a transfer, not a renewal, so I kept the old date`;
+      return `${newDateText}, but no longer the registrar (“${distrust.before}”). That may be a transfer, not a renewal, so I kept the old date`;
     case 'transferred':
-      return `${date}, because the name was transferred on ${getUtcDay(distrust.at)}. It wasn’t renewed, so I kept the old date`;
+      return `${newDateText}, because the name was transferred on ${getUtcDay(distrust.at)}. It wasn’t renewed, so I kept the old date`;
   }
 }
 
-function formatProblem({ code, detail = '' }: RecordProblem): string {
+function formatRecordProblem({ code, detail = '' }: RecordProblem): string {
   switch (code) {
     case 'no_bootstrap':
       return 'The list of registries couldn’t be read';

@@ -8,7 +8,7 @@ import {
   type UnknownReason,
 } from '../../names/facts.ts';
 import { formatDomainName } from '../../zones/names.ts';
-import { code, escapeText, formatUtcDate, joinAtMost, quote, truncate } from '../kit/blocks.ts';
+import { code, escapeLine, escapeText, formatUtcDate, joinAtMost, truncate } from '../kit/blocks.ts';
 
 export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   registration: 'Registration',
@@ -52,7 +52,7 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
 };
 
 /** Completes “DNSSEC: …” and “Couldn’t check: DNSSEC (…)”. */
-export const UNSEEN_REASONS: Readonly<Record<UnknownReason, string>> = {
+export const UNKNOWN_REASON_TEXTS: Readonly<Record<UnknownReason, string>> = {
   timeout: 'no response in time',
   unreachable: 'the server can’t be reached',
   malformed: 'the response can’t be read',
@@ -99,7 +99,7 @@ export function formatValue(fact: FactName, value: FactValue, formatHosts = form
     case 'secure_dns':
       return 'signed';
     case 'statuses':
-      return value.map((status) => quote(status, 60)).join(', ');
+      return value.map((status) => escapeLine(status, 60)).join(', ');
     case 'mx':
       return formatHosts(value.map((text) => text.slice(text.indexOf(' ') + 1)));
     case 'caa':
@@ -133,22 +133,24 @@ export function formatShortList(hosts: readonly string[]): string {
 function formatRegistrar(value: FactValue): string {
   const registrar = getRegistrarName(value);
   if (registrar === undefined) return `IANA ID ${escapeText(findPart(value, 'iana') ?? '')}`;
-  return quote(registrar, 100);
+  return escapeLine(registrar, 100);
 }
 
-/** The CAs that may issue certificates (RFC 8659), such as `letsencrypt.org`. An empty issuer allows no CA. */
+/** Lists the CAs that may issue certificates (RFC 8659). An empty issuer means that no CA may. */
 function formatIssuers(value: FactValue): string {
   const records = value.map((text) => /^\S+ (\S+) ?(.*)$/.exec(text) ?? [text, text, '']);
   const formatTagIssuers = (wantedTag: string) => {
-    const matches = records.filter(([, tag = '']) => tag.toLowerCase() === wantedTag);
+    const tagRecords = records.filter(([, tag = '']) => tag.toLowerCase() === wantedTag);
     // Parameters follow the issuer.
-    const names = matches.flatMap(([, , issuer = '']) => issuer.split(';', 1).join().trim() || []);
-    return matches.length === 0 ? undefined : names.length === 0 ? 'no CA' : formatList(names);
+    const issuerNames = tagRecords.flatMap(([, , issuer = '']) => issuer.split(';', 1).join().trim() || []);
+    return tagRecords.length === 0 ? undefined : issuerNames.length === 0 ? 'no CA' : formatList(issuerNames);
   };
-  const [issuers, wildcards] = [formatTagIssuers('issue'), formatTagIssuers('issuewild')];
+  const [issuersText, wildcardIssuersText] = [formatTagIssuers('issue'), formatTagIssuers('issuewild')];
   return dropMissing([
-    issuers ?? 'any CA',
-    wildcards !== undefined && wildcards !== issuers && `wildcards: ${wildcards}`,
+    issuersText ?? 'any CA',
+    wildcardIssuersText !== undefined &&
+      wildcardIssuersText !== issuersText &&
+      `wildcards: ${wildcardIssuersText}`,
   ]).join('; ');
 }
 

@@ -5,7 +5,7 @@ import { dropMissing, groupBy } from '../../lib/collections.ts';
 import { DAY_MS, HOUR_MS } from '../../lib/duration.ts';
 import { type Incident, isOpen, listIncidentKinds } from '../../names/incident.ts';
 import { hasUnknownTransfer } from '../../names/trust.ts';
-import { filterPrivateIds } from '../../orders/visibility.ts';
+import { filterPrivateOrderIds } from '../../orders/visibility.ts';
 import type { ClaimedSubject, PostedMessage } from '../../outbox/notifications.ts';
 import { findNotifiedIds } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
@@ -13,21 +13,21 @@ import type { Message } from '../kit/blocks.ts';
 import {
   createDirectMessagePlace,
   type NotificationPlanner,
-  ONCE,
+  type NotificationSpec,
   type SendNotification,
-  type WantedNotification,
+  STATIC_VERSION,
 } from '../outbound/notify.ts';
 import type { MessageMetadata } from '../outbound/post-message.ts';
 import {
   addedChangesReply,
+  alarmRaisedMessage,
+  alarmRaisedReply,
   backToNormalReply,
-  confirmedReply,
+  confirmedExplanationReply,
   type IncidentPeople,
   incidentMessage,
   incidentRunbook,
-  proposedReply,
-  raisedMessage,
-  raisedReply,
+  proposedExplanationReply,
 } from './incident.view.ts';
 import type { RegistrarInfo } from './runbook.view.ts';
 
@@ -44,7 +44,7 @@ const MAX_COUNTDOWN_MS = 10 * DAY_MS;
 const MAX_INCIDENTS_CHECKED = 5;
 const COPY_PURPOSE_PREFIX = 'incident:in:';
 
-interface IncidentUpdate {
+interface ReplyContext {
   readonly incident: Incident;
   readonly name: NameInfo;
   readonly people: IncidentPeople;
@@ -60,7 +60,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     const orderIds = incident.changes.flatMap((change) => change.orders.map(({ id }) => id));
     const [admins, privateOrders, transferredAt, name, settings] = await Promise.all([
       context.adminsToNotify(),
-      filterPrivateIds(context.orders, orderIds),
+      filterPrivateOrderIds(context.orders, orderIds),
       findTransferTime(context, incident),
       loadName(context, incident.name),
       context.savedSettings(),
@@ -77,56 +77,62 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
       message: () => incidentMessage(incident, now, privateOrders, transferredAt),
       occurredAt: incident.openedAt,
       metadata: buildMetadata(incident),
-    } satisfies Partial<WantedNotification>;
-    const toPlace = (channelId: string | undefined) => async () =>
+    } satisfies Partial<NotificationSpec>;
+    const createChannelPlace = (channelId: string | undefined) => async () =>
       channelId === undefined ? undefined : { channelId };
-    // Only admins can change the alert channel. If no other place accepts the message, the name's own channel gets it.
-    const alarm = await send({
+    // The alert channel comes first, because only admins can change it. The name's channel is the last fallback.
+    const sentAlarm = await send({
       ...commonFields,
       purpose: 'incident',
       places: [
-        toPlace(findAlertChannel(settings)),
+        createChannelPlace(findAlertChannel(settings)),
         ...admins.map((admin) => createDirectMessagePlace(context.directory, admin)),
-        toPlace(nameChannel),
+        createChannelPlace(nameChannel),
       ],
       mustArrive: true,
       alertsAdmins: true,
     });
-    if (alarm.message === undefined) return { repeatAt };
+    if (sentAlarm.message === undefined) return { repeatAt };
     const people = { owner: name.owner, approvers: findNotifiedIds([buildDefaultRequirement(settings, [])]) };
-    const update = { incident, name, people, privateOrders, claim, send };
-    const replies = buildReplies(context, update, alarm.message);
-    await sendReplies(update, replies, alarm.message, '');
+    const replyContext = { incident, name, people, privateOrders, claim, send };
+    const replies = buildReplies(context, replyContext, sentAlarm.message);
+    await sendReplies(replyContext, replies, sentAlarm.message, '');
     const postedChannels = claim.notifications.flatMap(({ purpose, message }) =>
       purpose.startsWith(COPY_PURPOSE_PREFIX) && message !== undefined ? message.channelId : [],
     );
     const copyChannels = new Set([...postedChannels, ...(nameChannel === undefined ? [] : [nameChannel])]);
-    copyChannels.delete(alarm.message.channelId);
+    copyChannels.delete(sentAlarm.message.channelId);
     for (const channelId of copyChannels) {
       const purpose = `${COPY_PURPOSE_PREFIX}${channelId}`;
-      const copy = await send({ ...commonFields, purpose, places: [toPlace(channelId)], alertsAdmins: true });
-      if (copy.message !== undefined) await sendReplies(update, replies, copy.message, `:${channelId}`);
+      const sentCopy = await send({
+        ...commonFields,
+        purpose,
+        places: [createChannelPlace(channelId)],
+        alertsAdmins: true,
+      });
+      if (sentCopy.message !== undefined)
+        await sendReplies(replyContext, replies, sentCopy.message, `:${channelId}`);
     }
     return { repeatAt };
   };
 }
 
 async function loadName(context: SlackContext, name: string): Promise<NameInfo> {
-  const [watched, details, record] = await Promise.all([
+  const [watchedName, details, nameRecord] = await Promise.all([
     context.expiry.find(name),
     context.portfolio.find(name),
     context.nameRecords.find(name),
   ]);
   return {
-    owner: details?.owner ?? watched?.registeredBy ?? watched?.addedBy,
+    owner: details?.owner ?? watchedName?.registeredBy ?? watchedName?.addedBy,
     channel: details?.channel,
-    registrar: record?.trusted?.registrar,
+    registrar: nameRecord?.trusted?.registrar,
     hasService: context.hasService,
-    isAtOtherRegistrar: record !== undefined && hasUnknownTransfer(record, context.now()),
+    isAtOtherRegistrar: nameRecord !== undefined && hasUnknownTransfer(nameRecord, context.now()),
   };
 }
 
-/** If there is none, admins get direct messages. */
+/** If neither channel is set, admins get direct messages. */
 function findAlertChannel(settings: TeamSettings): string | undefined {
   return settings.alertChannel ?? settings.reminderChannel;
 }
@@ -161,12 +167,20 @@ interface Reply {
   readonly message: () => Promise<Message | undefined> | Message;
 }
 
-/** The replies that are due. Replies about later changes and explanations have a number in their purpose. */
-function buildReplies(context: SlackContext, update: IncidentUpdate, alarm: PostedMessage): readonly Reply[] {
-  const { incident, name, people, privateOrders } = update;
+/** Returns the replies that are due. A kind of reply that can occur twice has a number in its purpose. */
+function buildReplies(
+  context: SlackContext,
+  replyContext: ReplyContext,
+  alarm: PostedMessage,
+): readonly Reply[] {
+  const { incident, name, people, privateOrders } = replyContext;
   const { changes, proposedExplanation, explanation, raisedBy, state } = incident;
   let raisedAlarmReply: Promise<Message | undefined> | undefined;
-  const createReply = (purpose: string, message: Reply['message']) => ({ purpose, message, version: ONCE });
+  const createReply = (purpose: string, message: Reply['message']) => ({
+    purpose,
+    message,
+    version: STATIC_VERSION,
+  });
   const laterChanges = [...groupBy(changes, ({ noticedAt }) => noticedAt.getTime())].slice(1);
   return dropMissing([
     {
@@ -174,15 +188,18 @@ function buildReplies(context: SlackContext, update: IncidentUpdate, alarm: Post
       version: `${listIncidentKinds(incident).join(' ')} ${name.isAtOtherRegistrar} ${privateOrders.size}`,
       message: () => incidentRunbook(incident, name, people, privateOrders),
     },
-    ...laterChanges.map(([ms, batch]) => createReply(`joined:${ms}`, () => addedChangesReply(batch, people))),
+    ...laterChanges.map(([noticedAtMs, batch]) =>
+      createReply(`joined:${noticedAtMs}`, () => addedChangesReply(batch, people)),
+    ),
     proposedExplanation !== undefined &&
-      createReply(`proposed:${changes.length}`, () => proposedReply(incident)),
+      createReply(`proposed:${changes.length}`, () => proposedExplanationReply(incident)),
     raisedBy !== undefined &&
       createReply('raised', () => {
-        raisedAlarmReply ??= notifyConcernedPeople(context, update, alarm);
+        raisedAlarmReply ??= notifyConcernedPeople(context, replyContext, alarm);
         return raisedAlarmReply;
       }),
-    explanation !== undefined && createReply(`ours:${changes.length}`, () => confirmedReply(incident)),
+    explanation !== undefined &&
+      createReply(`ours:${changes.length}`, () => confirmedExplanationReply(incident)),
     state === 'over' && createReply(`over:${changes.length}`, () => backToNormalReply(incident)),
   ]);
 }
@@ -193,28 +210,28 @@ function buildReplies(context: SlackContext, update: IncidentUpdate, alarm: Post
  */
 async function notifyConcernedPeople(
   context: SlackContext,
-  { incident, name, send }: IncidentUpdate,
+  { incident, name, send }: ReplyContext,
   alarm: PostedMessage,
 ): Promise<Message | undefined> {
-  const { people, unreadableGroups } = await findConcernedPeople(context, name);
-  const notified: string[] = [];
-  for (const person of people) {
+  const { people: concernedPeople, unreadableGroups } = await findConcernedPeople(context, name);
+  const notifiedPeople: string[] = [];
+  for (const person of concernedPeople) {
     const { state } = await send({
       purpose: `raised:to:${person}`,
-      version: ONCE,
+      version: STATIC_VERSION,
       occurredAt: incident.openedAt,
       places: [createDirectMessagePlace(context.directory, person)],
-      message: () => raisedMessage(incident, alarm.channelId, context.now()),
+      message: () => alarmRaisedMessage(incident, alarm.channelId, context.now()),
       metadata: buildMetadata(incident),
     });
     if (state === 'pending') return undefined;
-    if (state === 'current') notified.push(person);
+    if (state === 'current') notifiedPeople.push(person);
   }
-  return raisedReply(incident, notified, unreadableGroups);
+  return alarmRaisedReply(incident, notifiedPeople, unreadableGroups);
 }
 
 async function sendReplies(
-  { incident, claim, send }: IncidentUpdate,
+  { incident, claim, send }: ReplyContext,
   replies: readonly Reply[],
   { channelId, ts }: PostedMessage,
   purposeSuffix: string,

@@ -24,8 +24,9 @@ import {
   button,
   code,
   context,
-  count,
+  escapeLine,
   escapeText,
+  formatCount,
   formatLocalTime,
   joinWords,
   lineSections,
@@ -33,7 +34,6 @@ import {
   mention,
   mentionApprover,
   message,
-  quote,
   removeMarkup,
   section,
   textMessage,
@@ -44,7 +44,7 @@ import { BUTTON_ROW_LINES, countPhoneLines, fitLines, MAX_LINES } from '../kit/p
 import { formatBeforeAfter, formatList, formatShortList, formatValue } from './facts.view.ts';
 import { type RegistrarInfo, runbookLines } from './runbook.view.ts';
 
-/** Text after the name in a title, worst kind first. */
+/** The text after the name in a title, worst kind first. */
 const TITLE_ENDINGS: Readonly<Record<IncidentKind, string>> = {
   registrar: 'was transferred away',
   pending_transfer: 'is being transferred away',
@@ -59,7 +59,7 @@ const TITLE_ENDINGS: Readonly<Record<IncidentKind, string>> = {
   owner: 'has a different registrant',
   lock: 'lost its lock',
 };
-const KIND_ORDER = Object.keys(TITLE_ENDINGS);
+const KINDS_WORST_FIRST = Object.keys(TITLE_ENDINGS);
 
 export const INCIDENT_SENTENCES: Readonly<Record<IncidentKind, string>> = {
   registrar: 'It was transferred to another registrar.',
@@ -85,62 +85,64 @@ export interface IncidentPeople {
 }
 
 function formatTitle(incident: ListedIncident): string {
-  const worst = findWorstKind(incident);
-  const suffix = DANGERS_WITHOUT_CHANGE.has(worst) ? '' : ', and no one here ordered this';
-  return `${escapeText(formatDomainName(incident.name))} ${TITLE_ENDINGS[worst]}${suffix}`;
+  const worstKind = findWorstKind(incident);
+  const suffix = DANGERS_WITHOUT_CHANGE.has(worstKind) ? '' : ', and no one here ordered this';
+  return `${escapeText(formatDomainName(incident.name))} ${TITLE_ENDINGS[worstKind]}${suffix}`;
 }
 
 export function findWorstKind(incident: ListedIncident): IncidentKind {
-  const [worst = 'nameservers'] = listKindsWorstFirst(incident);
-  return worst;
+  const [worstKind = 'nameservers'] = listKindsWorstFirst(incident);
+  return worstKind;
 }
 
 function listKindsWorstFirst({ changes }: Pick<ListedIncident, 'changes'>): IncidentKind[] {
-  return listIncidentKinds({ changes }).toSorted((a, b) => KIND_ORDER.indexOf(a) - KIND_ORDER.indexOf(b));
+  return listIncidentKinds({ changes }).toSorted(
+    (a, b) => KINDS_WORST_FIRST.indexOf(a) - KINDS_WORST_FIRST.indexOf(b),
+  );
 }
 
 /**
  * The current message about an incident.
- * @param privateOrders ids of orders whose details aren't shown
- * @param transferredAt when the name was seen at another registrar, because the transfer was completed
+ * @param privateOrderIds ids of orders whose details aren't shown
+ * @param transferredAt when the name was seen at another registrar, if the transfer is complete
  */
 export function incidentMessage(
   incident: Incident,
   now: Date,
-  privateOrders: ReadonlySet<string>,
+  privateOrderIds: ReadonlySet<string>,
   transferredAt: Date | undefined,
 ): Message {
   if (!isOpen(incident)) return endedMessage(incident);
   const title = formatTitle(incident);
-  const head = `:rotating_light: *${title}*`;
-  const headLines = [
+  const titleLine = `:rotating_light: *${title}*`;
+  const statusLines = [
     [seenLine(incident), ...countdownParts(incident, now, transferredAt)].join(' · '),
     ...stateLines(incident),
   ];
-  const checkedOrders = checkedOrdersLine(incident, privateOrders);
-  const usedLines = [head, ...headLines, checkedOrders].reduce(
+  const ordersLine = checkedOrdersLine(incident, privateOrderIds);
+  const usedLines = [titleLine, ...statusLines, ordersLine].reduce(
     (sum, line) => sum + countPhoneLines(line),
     BUTTON_ROW_LINES,
   );
   // Changes that don't fit are in the thread.
-  const shownFacts = fitLines(
-    factLines(incident.changes, formatShortList),
+  const shownChanges = fitLines(
+    changeLines(incident.changes, formatShortList),
     Math.max(MAX_LINES.alarm - usedLines, 1),
   );
-  const content = message(`${title}. ${removeMarkup(shownFacts.join('. '))}`, [
-    section(head),
-    ...lineSections(shownFacts),
-    section(...headLines),
-    context(checkedOrders),
+  const content = message(`${title}. ${removeMarkup(shownChanges.join('. '))}`, [
+    section(titleLine),
+    ...lineSections(shownChanges),
+    section(...statusLines),
+    context(ordersLine),
     ...incidentButtons(incident),
   ]);
   return { ...content, textOnlyHint: buttonsHint(`/domain name ${incident.name}`) };
 }
 
-/** Short, because the thread has the history. */
+/** This message is short, because the thread has the history. */
 function endedMessage(incident: Incident): Message {
   const name = escapeText(formatDomainName(incident.name));
-  const changes = factLines(incident.changes)
+  const changes = changeLines(incident.changes)
     .map((line) => removeMarkup(line.replace(/^\*([^*]+)\*/, '$1:')))
     .join('; ');
   const { explanation } = incident;
@@ -151,21 +153,21 @@ function endedMessage(incident: Incident): Message {
   const details =
     explanation === undefined
       ? []
-      : [`${mention(explanation.by)} says it was us: “${quote(explanation.reason)}”`];
+      : [`${mention(explanation.by)} says it was us: “${escapeLine(explanation.reason)}”`];
   return message(removeMarkup(title), [section(title, ...details), context(changes)]);
 }
 
 export function incidentRunbook(
   incident: Incident,
-  name: RegistrarInfo,
+  registrarInfo: RegistrarInfo,
   people: IncidentPeople,
-  privateOrders: ReadonlySet<string>,
+  privateOrderIds: ReadonlySet<string>,
 ): Message {
-  const title = escapeText(formatDomainName(incident.name));
-  return message(`What to do about ${title}`, [
+  const displayName = escapeText(formatDomainName(incident.name));
+  return message(`What to do about ${displayName}`, [
     section(mentionPeople(people), ...expiryChangeLines(incident.changes)),
-    ...lineSections(runbookLines(listIncidentKinds(incident), name)),
-    ...lineSections(['*Orders checked*', ...orderLines(incident, privateOrders)]),
+    ...lineSections(runbookLines(listIncidentKinds(incident), registrarInfo)),
+    ...lineSections(['*Orders checked*', ...orderLines(incident, privateOrderIds)]),
     context(`Details: ${code(`/domain name ${incident.name}`)}`),
   ]);
 }
@@ -176,7 +178,7 @@ export function addedChangesReply(changes: readonly IncidentChange[], people: In
   const text = `:rotating_light: *${sentences}* ${mentionPeople(people)}`;
   return message(`${sentences} ${mentionPeople(people)}`, [
     section(text),
-    ...lineSections([...factLines(changes), ...expiryChangeLines(changes)]),
+    ...lineSections([...changeLines(changes), ...expiryChangeLines(changes)]),
   ]);
 }
 
@@ -186,47 +188,52 @@ export function backToNormalReply({ overAt, openedAt }: Incident): Message {
   );
 }
 
-/** Sent when the first of two people confirms the change of a guarded name. */
-export function proposedReply({ proposedExplanation }: Incident): Message {
+/** Sent when the first of two people confirms a change to a guarded name. */
+export function proposedExplanationReply({ proposedExplanation }: Incident): Message {
   return textMessage(
-    `:ballot_box_with_check: ${mention(proposedExplanation?.by ?? '')} says it was us: “${quote(proposedExplanation?.reason ?? '')}”. The name is guarded, so another approver or admin has to confirm.`,
+    `:ballot_box_with_check: ${mention(proposedExplanation?.by ?? '')} says it was us: “${escapeLine(proposedExplanation?.reason ?? '')}”. The name is guarded, so another approver or admin has to confirm.`,
   );
 }
 
-export function confirmedReply({ explanation }: Incident): Message {
+export function confirmedExplanationReply({ explanation }: Incident): Message {
   return textMessage(
-    `:white_check_mark: ${mention(explanation?.by ?? '')} says it was us: “${quote(explanation?.reason ?? '')}”. The incident is closed.`,
+    `:white_check_mark: ${mention(explanation?.by ?? '')} says it was us: “${escapeLine(explanation?.reason ?? '')}”. The incident is closed.`,
   );
 }
 
 /** @param unreadableGroups approver groups that Slack can't look up */
-export function raisedReply(
+export function alarmRaisedReply(
   { raisedBy }: Incident,
-  people: readonly string[],
+  notifiedIds: readonly string[],
   unreadableGroups: readonly string[],
 ): Message {
-  const notified =
-    people.length === 0 ? 'I couldn’t reach anyone.' : `I notified ${joinWords(people.map(mention))}.`;
+  const notifiedNote =
+    notifiedIds.length === 0
+      ? 'I couldn’t reach anyone.'
+      : `I notified ${joinWords(notifiedIds.map(mention))}.`;
   const unreadableNote =
     unreadableGroups.length === 0
       ? ''
       : ` Slack didn’t return the members of ${unreadableGroups.map(code).join(', ')}. Notify them yourself.`;
-  return textMessage(`:sos: ${mention(raisedBy ?? '')} raised the alarm. ${notified}${unreadableNote}`);
+  return textMessage(`:sos: ${mention(raisedBy ?? '')} raised the alarm. ${notifiedNote}${unreadableNote}`);
 }
 
 /** The direct message to the owner, approvers and admins. */
-export function raisedMessage(incident: Incident, channelId: string, now: Date): Message {
+export function alarmRaisedMessage(incident: Incident, channelId: string, now: Date): Message {
   const title = formatTitle(incident);
-  const head = [
+  const headLines = [
     `:sos: *${title}*`,
     `${mention(incident.raisedBy ?? '')} raised the alarm. The thread in <#${channelId}> says what to do.`,
   ];
   const timeLine = [seenLine(incident), ...countdownParts(incident, now, undefined)].join(' · ');
-  const usedLines = [...head, timeLine].reduce((sum, line) => sum + countPhoneLines(line), BUTTON_ROW_LINES);
-  const content = message(`${title}. ${removeMarkup(head[1] ?? '')}`, [
-    section(...head),
+  const usedLines = [...headLines, timeLine].reduce(
+    (sum, line) => sum + countPhoneLines(line),
+    BUTTON_ROW_LINES,
+  );
+  const content = message(`${title}. ${removeMarkup(headLines[1] ?? '')}`, [
+    section(...headLines),
     ...lineSections(
-      fitLines(factLines(incident.changes, formatShortList), Math.max(MAX_LINES.alarm - usedLines, 1)),
+      fitLines(changeLines(incident.changes, formatShortList), Math.max(MAX_LINES.alarm - usedLines, 1)),
     ),
     section(timeLine),
     ...incidentButtons(incident),
@@ -235,32 +242,36 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
 }
 
 export function openIncidentLine(incident: ListedIncident): string {
-  const firstSeen = incident.changes[0]?.afterFirstSeenAt ?? incident.openedAt;
+  const firstSeenAt = incident.changes[0]?.afterFirstSeenAt ?? incident.openedAt;
   const title = `${escapeText(formatDomainName(incident.name))} ${TITLE_ENDINGS[findWorstKind(incident)]}`;
-  return `:rotating_light: *${title}* since ${formatLocalTime(firstSeen)}${channelSuffix(incident)}`;
+  return `:rotating_light: *${title}* since ${formatLocalTime(firstSeenAt)}${channelSuffix(incident)}`;
 }
 
-function listedLine(incident: ListedIncident): string {
+function incidentLine(incident: ListedIncident): string {
   return `:rotating_light: *${formatTitle(incident)}*${channelSuffix(incident)}. ${code(`/domain name ${incident.name}`)}`;
 }
 
 /** Can't be a domain name, because it has no dot. */
 export const EVERY_NAME = 'all';
-/** Nobody pages through more than this. */
+/** Nobody pages through more incidents. */
 export const MAX_LISTED_INCIDENTS = 1_000;
 
-/** The first open incidents, and a button for the others. */
+/** The first open incidents, and a button that shows all of them. */
 export function firstIncidentBlocks(
   incidents: readonly ListedIncident[],
   shownCount: number,
-  renderEntry: (incident: ListedIncident) => readonly KnownBlock[] = (entry) => [section(listedLine(entry))],
+  renderEntry: (incident: ListedIncident) => readonly KnownBlock[] = (entry) => [
+    section(incidentLine(entry)),
+  ],
   name = EVERY_NAME,
 ): KnownBlock[] {
-  const left = incidents.length - shownCount;
+  const remainingCount = incidents.length - shownCount;
   return [
     ...incidents.slice(0, shownCount).flatMap(renderEntry),
-    ...(left > 0 ? [section(`:rotating_light: ${count(left, 'more open incident')}.`)] : []),
-    ...actions('incidents', [left > 0 && button('incidents_all', 'Show all', name)]),
+    ...(remainingCount > 0
+      ? [section(`:rotating_light: ${formatCount(remainingCount, 'more open incident')}.`)]
+      : []),
+    ...actions('incidents', [remainingCount > 0 && button('incidents_all', 'Show all', name)]),
   ];
 }
 
@@ -269,11 +280,11 @@ export const INCIDENTS_PER_PAGE = 10;
 
 /** @param name a name, or {@link EVERY_NAME} */
 export function incidentsMessage(page: Page<ListedIncident>, name: string): Message {
-  const title = `${count(page.total, 'open incident')}${name === EVERY_NAME ? '' : ` of ${escapeText(formatDomainName(name))}`}`;
+  const title = `${formatCount(page.total, 'open incident')}${name === EVERY_NAME ? '' : ` of ${escapeText(formatDomainName(name))}`}`;
   return message(title, [
     section(`*${title}*`),
     ...page.items.flatMap((incident) => [
-      section(listedLine(incident), INCIDENT_SENTENCES[findWorstKind(incident)]),
+      section(incidentLine(incident), INCIDENT_SENTENCES[findWorstKind(incident)]),
       ...incidentButtons(incident, 'listed_incident'),
     ]),
     ...buildPageControls('incidents', page, INCIDENTS_PER_PAGE, name),
@@ -292,22 +303,22 @@ function mentionPeople({ owner, approvers }: IncidentPeople): string {
 }
 
 /** The values before and after each change, worst first. Changes of the same kind share a line. */
-function factLines(changes: readonly IncidentChange[], formatHosts = formatList): string[] {
-  // A new registrar already says that the transfer is complete.
+function changeLines(changes: readonly IncidentChange[], formatHosts = formatList): string[] {
+  // A new registrar already shows that the transfer is complete.
   const isTransferred = changes.some(({ kind }) => kind === 'registrar');
   const kinds = listKindsWorstFirst({ changes }).filter(
     (kind) => kind !== 'pending_transfer' || !isTransferred,
   );
   return kinds.flatMap((kind) => {
-    const sameKind = changes.filter((change) => change.kind === kind);
-    const [first, last] = [sameKind[0], sameKind.at(-1)];
+    const sameKindChanges = changes.filter((change) => change.kind === kind);
+    const [first, last] = [sameKindChanges[0], sameKindChanges.at(-1)];
     return first === undefined || last === undefined
       ? []
-      : factLine({ ...last, before: first.before }, formatHosts);
+      : changeLine({ ...last, before: first.before }, formatHosts);
   });
 }
 
-function factLine({ kind, fact, before, after }: IncidentChange, formatHosts: typeof formatList): string {
+function changeLine({ kind, fact, before, after }: IncidentChange, formatHosts: typeof formatList): string {
   const newValue = formatValue(fact, after, formatHosts);
   const values = formatBeforeAfter(formatValue(fact, before, formatHosts), newValue);
   switch (kind) {
@@ -320,7 +331,7 @@ function factLine({ kind, fact, before, after }: IncidentChange, formatHosts: ty
     case 'ds':
       return `*DS* ${values}`;
     case 'lock':
-      return `*Lock removed* ${newValue}`;
+      return `*Status removed* ${newValue}`;
     case 'hold':
       return `*On hold* ${newValue}`;
     case 'owner':
@@ -348,8 +359,8 @@ function expiryChangeLines(changes: readonly IncidentChange[]): string[] {
 }
 
 function seenLine({ changes, openedAt }: Incident): string {
-  const firstSeen = changes[0]?.afterFirstSeenAt ?? openedAt;
-  return `Since ${formatLocalTime(firstSeen)} · seen again ${formatLocalTime(openedAt)}`;
+  const firstSeenAt = changes[0]?.afterFirstSeenAt ?? openedAt;
+  return `Since ${formatLocalTime(firstSeenAt)} · seen again ${formatLocalTime(openedAt)}`;
 }
 
 /** The time until the transfer completes, which is the deadline for an objection. */
@@ -369,8 +380,8 @@ function countdownParts(incident: Incident, now: Date, transferredAt: Date | und
     hours < 1
       ? 'less than an hour'
       : hours < 48
-        ? count(hours, 'hour')
-        : `${count(Math.floor(hours / 24), 'day')} and ${count(hours % 24, 'hour')}`;
+        ? formatCount(hours, 'hour')
+        : `${formatCount(Math.floor(hours / 24), 'day')} and ${formatCount(hours % 24, 'hour')}`;
   return [`completes ${formatLocalTime(completesAt)} (*${timeLeft} left*)`];
 }
 
@@ -378,7 +389,7 @@ function stateLines({ state, proposedExplanation, raisedBy }: Incident): string[
   return dropMissing([
     state === 'raised' && `:sos: ${mention(raisedBy ?? '')} raised the alarm`,
     proposedExplanation !== undefined &&
-      `:ballot_box_with_check: ${mention(proposedExplanation.by)} says it was us: “${quote(proposedExplanation.reason)}”. Another approver or admin has to confirm.`,
+      `:ballot_box_with_check: ${mention(proposedExplanation.by)} says it was us: “${escapeLine(proposedExplanation.reason)}”. Another approver or admin has to confirm.`,
   ]);
 }
 
@@ -403,36 +414,36 @@ const RULED_OUT_TEXTS: Readonly<Record<RuledOutOrder['reason'], string>> = {
   used: 'caused another change',
 };
 
-function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<string>): string {
+function checkedOrdersLine({ changes }: Incident, privateOrderIds: ReadonlySet<string>): string {
   const orders = listUniqueOrders(changes);
-  const privateCount = orders.filter(({ id }) => privateOrders.has(id)).length;
-  const shownOrders = orders.filter(({ id }) => !privateOrders.has(id) && !isIncidentOrderId(id));
-  const texts = shownOrders.map(({ id, task }) =>
+  const privateCount = orders.filter(({ id }) => privateOrderIds.has(id)).length;
+  const shownOrders = orders.filter(({ id }) => !privateOrderIds.has(id) && !isIncidentOrderId(id));
+  const orderTexts = shownOrders.map(({ id, task }) =>
     task === 'lapse' ? TASK_LABELS[task] : `${TASK_LABELS[task]} ${code(id)}`,
   );
   if (orders.length === 0) return 'No orders were sent for it';
-  const hiddenCount = texts.length - MAX_ORDERS_SHOWN;
+  const hiddenCount = orderTexts.length - MAX_ORDERS_SHOWN;
   return `Recent orders don’t explain this: ${dropMissing([
-    ...texts.slice(0, MAX_ORDERS_SHOWN),
+    ...orderTexts.slice(0, MAX_ORDERS_SHOWN),
     hiddenCount > 0 && `${hiddenCount} more (see the thread)`,
-    privateCount > 0 && count(privateCount, 'private order'),
+    privateCount > 0 && formatCount(privateCount, 'private order'),
   ]).join(', ')}`;
 }
 
-/** Each order once, with the reason why it isn't the cause of the latest change. */
+/** Lists each order once, with the reason why it didn't cause the latest change. */
 function listUniqueOrders(changes: readonly IncidentChange[]): readonly RuledOutOrder[] {
   return [...new Map(changes.flatMap(({ orders }) => orders.map((order) => [order.id, order]))).values()];
 }
 
-function orderLines({ name, changes }: Incident, privateOrders: ReadonlySet<string>): string[] {
+function orderLines({ name, changes }: Incident, privateOrderIds: ReadonlySet<string>): string[] {
   const orders = listUniqueOrders(changes);
   if (orders.length === 0) return ['• I sent no orders for this name.'];
-  const privateCount = orders.filter(({ id }) => privateOrders.has(id)).length;
-  const shownLines = orders.filter(({ id }) => !privateOrders.has(id)).map(orderLine);
+  const privateCount = orders.filter(({ id }) => privateOrderIds.has(id)).length;
+  const shownLines = orders.filter(({ id }) => !privateOrderIds.has(id)).map(orderLine);
   const accessHint = `People with access can see ${privateCount === 1 ? 'it' : 'them'} with ${code(`/domain orders ${name}`)}.`;
   return privateCount === 0
     ? shownLines
-    : [...shownLines, `• ${count(privateCount, 'private order')}. ${accessHint}`];
+    : [...shownLines, `• ${formatCount(privateCount, 'private order')}. ${accessHint}`];
 }
 
 function orderLine({ id, task, reason }: RuledOutOrder): string {
@@ -446,11 +457,14 @@ export function incidentButtons(
   { id, name, state }: ListedIncident,
   blockIdPrefix = 'incident',
 ): ActionsBlock[] {
-  const title = formatDomainName(name);
+  const displayName = formatDomainName(name);
   return actions(`${blockIdPrefix}_${id}`, [
     state === 'open' &&
-      button('alert_raise', 'Raise the alarm', id, { style: 'danger', label: `Raise the alarm: ${title}` }),
-    button('alert_ours', 'It was us', id, { label: `It was us: ${title}` }),
+      button('alert_raise', 'Raise the alarm', id, {
+        style: 'danger',
+        label: `Raise the alarm: ${displayName}`,
+      }),
+    button('alert_ours', 'It was us', id, { label: `It was us: ${displayName}` }),
   ]);
 }
 
@@ -473,7 +487,7 @@ export function incidentRefusalText(refusal: IncidentRefusal): string {
 
 export const NOT_ALLOWED = {
   notApprover: 'Only approvers and admins can confirm this. Ask one of them, or click *Raise the alarm*.',
-  unconfirmed: 'Slack can’t confirm right now that you’re an approver. Try again in a minute.',
+  approverUnknown: 'Slack can’t confirm right now that you’re an approver. Try again in a minute.',
 } as const;
 
 export function confirmationIntro(
@@ -486,14 +500,14 @@ export function confirmationIntro(
   return lineSections(
     dropMissing([
       `Confirm that your team made all of these changes to *${escapeText(formatDomainName(name))}*:`,
-      ...factLines(changes),
+      ...changeLines(changes),
       proposedExplanation !== undefined &&
-        `${mention(proposedExplanation.by)} confirmed them: “${quote(proposedExplanation.reason)}”`,
+        `${mention(proposedExplanation.by)} confirmed them: “${escapeLine(proposedExplanation.reason)}”`,
       `I’ll then treat them as expected. ${advice}`,
     ]),
   );
 }
 
-export function raisedText(name: string): string {
+export function alarmRaisedText(name: string): string {
   return `You raised the alarm for ${code(formatDomainName(name))}. The incident’s thread lists who I could reach.`;
 }

@@ -9,10 +9,11 @@ import {
   isAdmin,
   type SubmissionResult,
 } from '../feature.ts';
-import { type FormOrigin, formView, readForm, requiredReasonField, toFields } from '../kit/form.ts';
+import { type FormOrigin, formView, parseForm, requiredReasonField, toFields } from '../kit/form.ts';
 import { createPageActions, type PageRequest, slicePage } from '../kit/pages.ts';
 import { openForm, renderForm } from '../open-form.ts';
 import {
+  alarmRaisedText,
   confirmationIntro,
   EVERY_NAME,
   INCIDENTS_PER_PAGE,
@@ -20,17 +21,16 @@ import {
   incidentsMessage,
   MAX_LISTED_INCIDENTS,
   NOT_ALLOWED,
-  raisedText,
 } from './incident.view.ts';
 
-/* The buttons of incidents. They contain only the incident's id. Each click reads and checks the current state. */
+/* Incident buttons. They contain only the incident's id, so each click reads and checks its current state. */
 
 /** @returns the refusal; undefined for approvers and admins */
 async function checkCanConfirm(call: Interaction): Promise<string | undefined> {
   if (isAdmin(call.context, call.person)) return undefined;
   const { isApprover, unreadableGroups } = await loadApproverStatus(call.context.orders, call.person.id, []);
   if (isApprover) return undefined;
-  return unreadableGroups.length > 0 ? NOT_ALLOWED.unconfirmed : NOT_ALLOWED.notApprover;
+  return unreadableGroups.length > 0 ? NOT_ALLOWED.approverUnknown : NOT_ALLOWED.notApprover;
 }
 
 const confirmSchema = z.object({
@@ -51,7 +51,7 @@ const confirmForm: FormFeature<'alert_ours'> = {
   },
 
   async submit(call): Promise<SubmissionResult> {
-    const parsed = readForm(confirmSchema, call.values);
+    const parsed = parseForm(confirmSchema, call.values);
     if ('errors' in parsed) return parsed;
     const refusal = await checkCanConfirm(call);
     if (refusal !== undefined) return { errors: { reason: refusal } };
@@ -66,7 +66,7 @@ const confirmForm: FormFeature<'alert_ours'> = {
   },
 };
 
-/** The id of the incident, and the hash of the form's content. */
+/** The incident's id, and the hash of the state that the form shows. */
 function parseSubject({ subject = '' }: FormOrigin): { readonly id: string; readonly shownHash: string } {
   const [id = '', shownHash = ''] = subject.split(' ');
   return { id, shownHash };
@@ -89,9 +89,9 @@ async function openConfirmForm(call: ActionCall): Promise<void> {
 }
 
 async function raiseAlarm(call: ActionCall): Promise<void> {
-  const outcome = await call.context.names.incidents.raise(call.value, call.person.id);
+  const outcome = await call.context.names.incidents.raiseAlarm(call.value, call.person.id);
   if (!outcome.ok) return call.respond(incidentRefusalText(outcome.refusal));
-  await call.respondIfLate(raisedText(outcome.incident.name));
+  await call.respondIfLate(alarmRaisedText(outcome.incident.name));
 }
 
 async function buildIncidentsPage({ context }: ActionCall, { of: name, offset }: PageRequest) {

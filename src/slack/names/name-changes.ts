@@ -10,17 +10,17 @@ import {
 } from '../../names/portfolio.ts';
 import type { EditResult } from '../../names/protected-changes.ts';
 import { type ActionCall, type Feature, type Interaction, toFormOrigin } from '../feature.ts';
-import { count } from '../kit/blocks.ts';
+import { formatCount } from '../kit/blocks.ts';
 import { formatCsvFile } from '../kit/csv-file.ts';
 import { loadAudience } from '../proposals/proposal-notifications.ts';
 import { confirmProposal, withdrawProposal } from '../proposals/proposals.ts';
 import { buildProposalMessage, proposalRefusalText } from '../proposals/views.ts';
-import { deliverFile, type TextFile } from '../send-file.ts';
+import { type TextFile, trySendFile } from '../send-file.ts';
 import { confirmationRequestedText, nameLimitText } from './name-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
 
 /*
- * Requests to confirm changes of protected fields. Buttons contain only the id of the change, and each click reads the
+ * Requests to confirm changes to protected fields. Buttons contain only the change's id, so each click reads its
  * current state.
  */
 
@@ -30,7 +30,7 @@ export function createChangeSaver(call: Interaction): SaveChanges {
 }
 
 /**
- * Looks up names that are now guarded, and asks for confirmation of an edit if it needs one.
+ * Requests lookups of names that are now guarded, and asks for confirmation if the edit needs it.
  * @param isSingle whether only one name was edited
  * @returns the reply
  */
@@ -73,7 +73,7 @@ async function showAllChanges(call: ActionCall): Promise<void> {
   const { context, person, value } = call;
   const proposal = await context.proposals.find(['facts'], value);
   if (proposal === undefined) return call.respond(proposalRefusalText('facts', { code: 'gone' }));
-  const problem = await deliverFile(call, await createChangesFile(proposal.payload.names));
+  const problem = await trySendFile(call, await createChangesFile(proposal.payload.names));
   await call.respond(problem ?? (await buildProposalMessage(context, proposal, person.id, true)));
 }
 
@@ -108,6 +108,6 @@ export async function createChangesFile(changes: ProposedNameChanges['names']): 
   return {
     text: await formatCsvFile([header, ...rows]),
     filename: 'domain-steward-names-plan.csv',
-    description: `The plan with ${count(changes.length, 'change')}`,
+    description: `The plan with ${formatCount(changes.length, 'change')}`,
   };
 }

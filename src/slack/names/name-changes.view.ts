@@ -12,8 +12,8 @@ import { selectNotifiedApprovers } from '../approvals/decision.view.ts';
 import { formatWatchRefusal } from '../expiry/watch-list.view.ts';
 import {
   button,
-  count,
   escapeText,
+  formatCount,
   formatLocalTime,
   formatUtcDate,
   joinWords,
@@ -28,14 +28,14 @@ import { anyApproverText } from '../orders/order.view.ts';
 import { type ProposalReader, type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { detailPairs } from './portfolio.view.ts';
 
-/* Changes of protected fields, which another person must confirm. */
+/* Changes to protected fields, which another person must confirm. */
 
-/** If there are more, a file lists all of them. */
+/** If there are more changes, a file lists all of them. */
 export const MAX_SHOWN_CHANGES = 20;
 
 type NameChangesProposal = ProposalOf<'facts'>;
 
-/** Pairs such as `owner` and `@Bob`. The second is undefined if it isn't set. */
+/** Pairs of label and text, such as `owner` and `@Bob`. The text of an unset detail is undefined. */
 function detailTexts(details: ChangedName['before']): (readonly [string, string | undefined])[] {
   return detailPairs(details).map(([label, value]) => [
     label.toLowerCase(),
@@ -47,8 +47,8 @@ function detailTexts(details: ChangedName['before']): (readonly [string, string 
 function detailChanges(before: ChangedName['before'], after: ChangedName['before']): string[] {
   const beforeTexts = new Map(detailTexts(before));
   return detailTexts(after).flatMap(([label, value]) => {
-    const previous = beforeTexts.get(label);
-    return previous === value ? [] : [`${label}: ${previous ?? 'none'} → ${value ?? 'none'}`];
+    const previousText = beforeTexts.get(label);
+    return previousText === value ? [] : [`${label}: ${previousText ?? 'none'} → ${value ?? 'none'}`];
   });
 }
 
@@ -63,27 +63,27 @@ export function nameChangeLine({ name, before, after, date, decision }: ChangedN
   if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: “${escapeText(decision.reason)}”`;
   const changes = isSameDetails(before, after) ? [] : detailChanges(before, after);
   const enteredByNote = date?.before?.by === undefined ? '' : ` (entered by ${mention(date.before.by)})`;
-  const dateChange =
+  const dateChanges =
     date === undefined
       ? []
       : [
           `expiry date ${date.before === undefined ? 'unknown' : formatUtcDate(date.before.at)}${enteredByNote} → ${formatUtcDate(date.after)}`,
         ];
-  return `${title} ${[...changes, ...dateChange].join('; ')}`;
+  return `${title} ${[...changes, ...dateChanges].join('; ')}`;
 }
 
 function namesText({ payload: { names } }: NameChangesProposal): string {
-  const [only, ...others] = names;
-  return only === undefined || others.length > 0
-    ? count(names.length, 'name')
-    : escapeText(formatDomainName(only.name));
+  const [firstChange, ...otherChanges] = names;
+  return firstChange === undefined || otherChanges.length > 0
+    ? formatCount(names.length, 'name')
+    : escapeText(formatDomainName(firstChange.name));
 }
 
 function changeLines({ payload: { names } }: NameChangesProposal): ReturnType<typeof lineSections> {
-  const left = names.length - MAX_SHOWN_CHANGES;
+  const remainingCount = names.length - MAX_SHOWN_CHANGES;
   return lineSections([
     ...names.slice(0, MAX_SHOWN_CHANGES).map(nameChangeLine),
-    left > 0 && `… and ${count(left, 'other name')}.`,
+    remainingCount > 0 && `… and ${formatCount(remainingCount, 'other name')}.`,
   ]);
 }
 
@@ -99,14 +99,14 @@ export function nameChangesView(proposal: NameChangesProposal): ProposalView {
   };
 }
 
-/** Asks for confirmation. People who confirm see every change, here or in the file behind the button. */
+/** Asks for confirmation. People can confirm only after they were shown every change, here or in a file. */
 function questionMessage(
   proposal: NameChangesProposal,
-  { progress, hasSeenAll = false }: ProposalReader,
+  { progress, hasSeenAllChanges = false }: ProposalReader,
 ): Message {
   const { id, proposer, payload } = proposal;
   const { names } = payload;
-  const areAllShown = hasSeenAll || names.length <= MAX_SHOWN_CHANGES;
+  const canConfirm = hasSeenAllChanges || names.length <= MAX_SHOWN_CHANGES;
   const subject = namesText(proposal);
   const title = `${mention(proposer)} requested a change that weakens the protection of ${subject}`;
   const content = message(title, [
@@ -115,10 +115,10 @@ function questionMessage(
     section(
       'Nothing has changed yet. It needs:',
       ...confirmationLines(progress, proposer),
-      `${mention(proposer)} can’t confirm their own request.${expiryText(proposal)}`,
+      `${mention(proposer)} can’t confirm their own request.${requestExpiryText(proposal)}`,
     ),
     ...proposalActions(proposal, [
-      areAllShown
+      canConfirm
         ? button('facts_confirm', 'Confirm', id, {
             style: 'primary',
             label: `Confirm the change to ${subject}`,
@@ -130,26 +130,26 @@ function questionMessage(
   return { ...content, textOnlyHint: buttonsHint(`/domain name ${names[0]?.name ?? ''}`) };
 }
 
-function expiryText({ expiresAt }: NameChangesProposal): string {
+function requestExpiryText({ expiresAt }: NameChangesProposal): string {
   return expiresAt === undefined ? '' : ` The request expires ${formatLocalTime(expiresAt)}.`;
 }
 
 /** The people who can confirm, and the confirmations so far. */
 export function confirmationLines(progress: readonly RequirementProgress[], proposer: string): string[] {
-  return progress.map((each) => confirmationLine(each, proposer));
+  return progress.map((requirementProgress) => confirmationLine(requirementProgress, proposer));
 }
 
 function confirmationLine({ requirement, slots }: RequirementProgress, proposer: string): string {
   const { needed, signed } = requirement;
-  const confirmed =
+  const confirmedNote =
     slots.length === 0 ? '' : ` (confirmed by ${slots.map(({ userId }) => mention(userId)).join(', ')})`;
   const approvers = selectNotifiedApprovers(requirement);
   const others = approvers.filter((approver) => approver !== proposer);
   const people = anyApproverText(others.length === 0 ? approvers : others, needed);
-  return `• ${count(needed, 'confirmation')} from ${people}${signed ? ', signed with a passkey' : ''}${confirmed}`;
+  return `• ${formatCount(needed, 'confirmation')} from ${people}${signed ? ', signed with a passkey' : ''}${confirmedNote}`;
 }
 
-const TOO_MANY_GUARDED = `Nothing changed, because at most ${MAX_GUARDED_NAMES.toLocaleString('en')} names can be tagged \`guarded\`. Remove the tag from other names first. To list them, use \`/domain names tag:guarded\`.`;
+const TOO_MANY_GUARDED_TEXT = `Nothing changed, because at most ${MAX_GUARDED_NAMES.toLocaleString('en')} names can be tagged \`guarded\`. Remove the tag from other names first. To list them, use \`/domain names tag:guarded\`.`;
 
 function endedMessage(proposal: NameChangesProposal): Message {
   const { state, proposer, endedBy = '' } = proposal;
@@ -181,6 +181,6 @@ export function confirmationRequestedText(
 /** Why a limit prevents a change. */
 export function nameLimitText(limit: NameLimit): string {
   return limit === 'too_many_guarded'
-    ? TOO_MANY_GUARDED
+    ? TOO_MANY_GUARDED_TEXT
     : formatWatchRefusal({ code: 'list_full', limit: MAX_WATCHED_NAMES });
 }

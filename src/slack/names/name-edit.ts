@@ -17,7 +17,7 @@ import {
   type FieldDisplay,
   type Form,
   field,
-  readForm,
+  parseForm,
   splitLines,
   toFields,
   toOptions,
@@ -32,7 +32,7 @@ import { findNewOwnersIssue } from './owners.ts';
 import { incompleteFormText, ownersIssueText, tagIssueText } from './portfolio.view.ts';
 import { formatZoneIssue } from './zone-issue.view.ts';
 
-/* Edits owner, tags, channel and note of one name or several selected names. */
+/* Edits the owner, tags, channel and note of one or more names. */
 
 const TAGS_DISPLAY: FieldDisplay = {
   label: 'Tags',
@@ -94,7 +94,7 @@ const baseForm: Form<'name_edit'> = {
   fields: toFields(singleSchema),
 };
 
-/** Slack's pickers for people and channels can't be cleared, so there are checkboxes to do it. */
+/** Adds checkboxes that remove the owner and channel, because Slack's pickers can't be cleared. */
 function addClearField(
   schema: z.ZodObject,
   details: { readonly owner?: string | undefined; readonly channel?: string | undefined },
@@ -112,12 +112,11 @@ function addClearField(
   return schema.extend({ clear: field(display, clearSchema) });
 }
 
-const OWNER_AND_CHANNEL = { owner: '', channel: '' };
 const CLEAR_FIELD = { clear: field({ label: 'Remove', kind: 'checkboxes' }, clearSchema) };
 
 function createBulkForm(names: readonly string[]): Form {
   const options = names.map((name) => ({ value: name, text: formatDomainName(name) }));
-  const fields = toFields(addClearField(bulkSchema, OWNER_AND_CHANNEL));
+  const fields = toFields(addClearField(bulkSchema, { owner: '', channel: '' }));
   return { ...baseForm, fields: fields.map((item) => (item.name === 'names' ? { ...item, options } : item)) };
 }
 
@@ -147,7 +146,8 @@ export const nameEditForm: FormFeature<'name_edit'> = {
     };
   },
 
-  submit: (call) => (call.origin.subject === undefined ? saveBulk(call) : saveOne(call, call.origin.subject)),
+  submit: (call) =>
+    call.origin.subject === undefined ? saveBulk(call) : saveSingle(call, call.origin.subject),
 };
 
 function toDetailsChange(values: {
@@ -162,19 +162,19 @@ function toDetailsChange(values: {
   };
 }
 
-async function saveOne(call: SubmissionCall, name: string): Promise<SubmissionResult> {
-  const parsed = readForm(singleSchema.extend(CLEAR_FIELD), call.values);
+async function saveSingle(call: SubmissionCall, name: string): Promise<SubmissionResult> {
+  const parsed = parseForm(singleSchema.extend(CLEAR_FIELD), call.values);
   if ('errors' in parsed) return parsed;
   const current = await call.context.portfolio.find(name);
   if (current === undefined) return { errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
   const { tags: newTags, note = null, owner } = parsed.value;
   // An owner who has left can stay, so an unchanged owner isn't checked.
   const change = toDetailsChange({ ...parsed.value, owner: owner === current.owner ? undefined : owner });
-  return save(call, new Map([[name, { ...change, tags: newTags, note }]]), current.channel);
+  return saveChanges(call, new Map([[name, { ...change, tags: newTags, note }]]), current.channel);
 }
 
 async function saveBulk(call: SubmissionCall): Promise<SubmissionResult> {
-  const parsed = readForm(bulkSchema.extend(CLEAR_FIELD), call.values);
+  const parsed = parseForm(bulkSchema.extend(CLEAR_FIELD), call.values);
   if ('errors' in parsed) return parsed;
   const { names, tags: tagChanges, note } = parsed.value;
   const change: DetailsChange = {
@@ -183,10 +183,10 @@ async function saveBulk(call: SubmissionCall): Promise<SubmissionResult> {
     removeTags: tagChanges.removed,
     ...(note === undefined ? {} : { note }),
   };
-  return save(call, new Map(names.map((name) => [name, change])));
+  return saveChanges(call, new Map(names.map((name) => [name, change])));
 }
 
-async function save(
+async function saveChanges(
   call: SubmissionCall,
   changes: ReadonlyMap<string, DetailsChange>,
   currentChannel?: string,
@@ -201,7 +201,7 @@ async function save(
   const isNewChannel = typeof channel === 'string' && channel !== currentChannel;
   const channelIssue = await findChannelIssue(call.context, isNewChannel ? [channel] : []);
   if (channelIssue !== undefined) return { errors: { channel: channelIssue.text } };
-  const outcome = await call.context.protectedChanges.change(changes, call.person.id, call.origin);
+  const outcome = await call.context.protectedChanges.changeDetails(changes, call.person.id, call.origin);
   return { reply: textMessage(await completeEdit(call, outcome, changes.size === 1)) };
 }
 

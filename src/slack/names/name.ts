@@ -1,7 +1,7 @@
 import { findCoveringMandate } from '../../mandates/overview.ts';
 import { NO_FILTER } from '../../names/filter.ts';
-import { assessName, assessPosture } from '../../names/posture.ts';
-import { filterVisibleIds, listVisible } from '../../orders/visibility.ts';
+import { assessName, createPosture } from '../../names/posture.ts';
+import { filterVisibleOrderIds, listVisibleOrders } from '../../orders/visibility.ts';
 import { formatCalendarDay } from '../../zones/calendar-day.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { checkRegistrable } from '../../zones/rules.ts';
@@ -9,7 +9,7 @@ import { loadNameWaitingCosts } from '../approvals/waiting.ts';
 import { type CommandCall, type Feature, toViewer } from '../feature.ts';
 import { type AnyBlock, escapeExceptCode } from '../kit/blocks.ts';
 import { buildProposalMessage } from '../proposals/views.ts';
-import { NAME_USAGE, nameScreen } from './name.view.ts';
+import { NAME_USAGE, nameMessage } from './name.view.ts';
 import { formatZoneIssue } from './zone-issue.view.ts';
 
 const MAX_ORDERS_SHOWN = 20;
@@ -23,7 +23,7 @@ async function runName(call: CommandCall): Promise<void> {
   const { expiry, names, orders, portfolio, savedSettings } = call.context;
   const now = call.context.now();
   const [
-    listed,
+    listedName,
     [assessedName],
     knownName,
     visibleOrders,
@@ -33,30 +33,30 @@ async function runName(call: CommandCall): Promise<void> {
     mandate,
     pendingChangeBlocks,
   ] = await Promise.all([
-    expiry.findListed(ascii),
+    expiry.findListedName(ascii),
     portfolio.listAssessedNames({ filter: NO_FILTER, owners: [], names: [ascii], now }),
     names.loadKnownName(ascii),
-    listVisible(orders, toViewer(call), { name: ascii, limit: MAX_ORDERS_SHOWN }),
+    listVisibleOrders(orders, toViewer(call), { name: ascii, limit: MAX_ORDERS_SHOWN }),
     savedSettings(),
     portfolio.find(ascii),
     names.incidents.listOpen([ascii]),
     findCoveringMandate(call.context.orders, ascii, toViewer(call)),
     loadPendingChangeBlocks(call, ascii),
   ]);
-  // Registries have no records of hosts.
+  // Registries have no records of subdomains and public suffixes.
   const hostIssue = checkRegistrable(parsed.value).find(
     ({ code }) => code === 'subdomain' || code === 'public_suffix',
   );
-  if (listed === undefined && hostIssue !== undefined)
+  if (listedName === undefined && hostIssue !== undefined)
     return call.respond(escapeExceptCode(formatZoneIssue(hostIssue)));
   await call.respond(
-    nameScreen({
+    nameMessage({
       hasService: call.context.hasService,
       name: ascii,
-      listed,
+      listedName,
       knownName,
       orders: visibleOrders,
-      visibleOrderIds: await filterVisibleIds(
+      visibleOrderIds: await filterVisibleOrderIds(
         orders,
         toViewer(call),
         knownName.knownChanges.flatMap(({ orderId }) => orderId ?? []),
@@ -66,7 +66,7 @@ async function runName(call: CommandCall): Promise<void> {
       assessment: assessName(
         {
           ...UNWATCHED_NAME,
-          posture: assessPosture(
+          posture: createPosture(
             { name: ascii, history: knownName.history, at: now, certificateDays: [] },
             undefined,
           ),
@@ -77,7 +77,7 @@ async function runName(call: CommandCall): Promise<void> {
       details,
       mandate,
       renewWithinDays: Math.max(0, ...reminderDays),
-      waitingSteps: await loadNameWaitingCosts(call.context, listed?.domain),
+      delayStages: await loadNameWaitingCosts(call.context, listedName?.domain),
       today: formatCalendarDay(now, reminderTimezone),
     }),
   );

@@ -11,7 +11,7 @@ import {
   type FactValue,
   type UnknownReason,
 } from '../../names/facts.ts';
-import { NO_MAIL, WEB_FACTS } from '../../names/impact.ts';
+import { NULL_MX, WEB_FACTS } from '../../names/impact.ts';
 import { type ListedIncident, rulesOutRenewal } from '../../names/incident.ts';
 import type { KnownName } from '../../names/names.ts';
 import { getExpiry, getOwnerAnswer, type NameDetails } from '../../names/portfolio.ts';
@@ -33,6 +33,7 @@ import {
   capitalize,
   code,
   context,
+  escapeLine,
   escapeText,
   formatLocalTime,
   formatUtcDate,
@@ -41,29 +42,28 @@ import {
   lineSections,
   type Message,
   message,
-  quote,
   type SectionField,
   section,
 } from '../kit/blocks.ts';
-import { coveredText } from '../mandates/mandate.view.ts';
-import { waitingText } from '../money/price.view.ts';
+import { coverageText } from '../mandates/mandate.view.ts';
+import { formatDeadlines } from '../money/price.view.ts';
 import { orderLine } from '../orders/order.view.ts';
-import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } from './facts.view.ts';
+import { FACT_LABELS, formatChange, formatList, formatValue, UNKNOWN_REASON_TEXTS } from './facts.view.ts';
 import { findWorstKind, firstIncidentBlocks, INCIDENT_SENTENCES, incidentButtons } from './incident.view.ts';
 import { ownerAnswerText } from './owner.view.ts';
 import { detailPairs, editButton } from './portfolio.view.ts';
 import { findingLines } from './posture.view.ts';
 
-export interface NameScreen extends Capability {
+export interface NamePage extends Capability {
   readonly name: string;
-  readonly listed: ListedName | undefined;
+  readonly listedName: ListedName | undefined;
   readonly knownName: KnownName;
   /** Fields that people set; undefined if the name isn't watched. */
   readonly details?: NameDetails | undefined;
   readonly mandate?: CoveringMandate | undefined;
   /** Latest first. */
   readonly orders: readonly Order[];
-  /** Orders that explain changes and that the reader can see. */
+  /** Orders that explain changes and are visible to the reader. */
   readonly visibleOrderIds: ReadonlySet<string>;
   /** Unexpected changes, latest first. */
   readonly incidents: readonly ListedIncident[];
@@ -71,16 +71,16 @@ export interface NameScreen extends Capability {
   readonly assessment: Assessment;
   /** The page offers to renew names that expire within this many days. */
   readonly renewWithinDays: number;
-  readonly waitingSteps: readonly DelayStage[];
-  /** In the team's time zone. Dates close to it are shown without their year. */
+  readonly delayStages: readonly DelayStage[];
+  /** The current day in the team's time zone. Dates close to it are shown without a year. */
   readonly today: string;
 }
 
-/** These limits keep the page as short as a phone's screen. */
+/** These limits keep the page short enough for a phone screen. */
 const MAX_HISTORY_LINES = 5;
 const MAX_OPEN_ORDERS = 3;
 const MAX_OPEN_INCIDENTS = 4;
-/** If one of these is missing, the page says so. */
+/** The page says which of these facts are missing. */
 const EXPECTED_FACTS: readonly FactName[] = [
   'registrar',
   'statuses',
@@ -91,29 +91,26 @@ const EXPECTED_FACTS: readonly FactName[] = [
   'ds',
 ];
 
-export function nameScreen(screen: NameScreen): Message {
-  const { name, knownName, orders, visibleOrderIds } = screen;
+export function nameMessage(page: NamePage): Message {
+  const { name, knownName, orders, visibleOrderIds } = page;
   const title = formatDomainName(name);
   const openOrders = orders.filter(({ state }) => isOpen(state));
-  return message(lockScreenText(screen), [
+  return message(lockScreenText(page), [
     header(title),
-    section(
-      headline(screen),
-      screen.waitingSteps.length > 0 && waitingText(screen.waitingSteps, screen.today),
-    ),
-    screen.listed !== undefined && screen.mandate !== undefined && section(coveredText(screen.mandate)),
+    section(headline(page), page.delayStages.length > 0 && formatDeadlines(page.delayStages, page.today)),
+    page.listedName !== undefined && page.mandate !== undefined && section(coverageText(page.mandate)),
     ...lineSections([
       ...[
-        ...detailPairs(screen.details).map(
+        ...detailPairs(page.details).map(
           ([label, value]): SectionField =>
-            label === 'Owner' ? [label, value && `${value}${ownerAnswerSuffix(screen)}`] : [label, value],
+            label === 'Owner' ? [label, value && `${value}${ownerAnswerSuffix(page)}`] : [label, value],
         ),
-        ...registryPairs(knownName, screen.listed?.domain.whois),
+        ...registryPairs(knownName, page.listedName?.domain.whois),
         ...webAndMailPairs(knownName),
       ].map(([label, value]) => value !== undefined && `*${label}* ${value}`),
-      ...findingLines(screen.assessment),
-      ...unseenLines(knownName, screen.listed?.domain.whois),
-      ...suspectedLines(knownName),
+      ...findingLines(page.assessment),
+      ...unseenLines(knownName, page.listedName?.domain.whois),
+      ...unconfirmedChangeLines(knownName),
     ]),
     ...(openOrders.length === 0
       ? []
@@ -124,70 +121,77 @@ export function nameScreen(screen: NameScreen): Message {
         ])),
     ...historyBlocks(knownName, orders, visibleOrderIds),
     ...firstIncidentBlocks(
-      screen.incidents,
+      page.incidents,
       MAX_OPEN_INCIDENTS,
       (incident) => incidentButtons(incident, 'name_incident'),
       name,
     ),
-    ...screen.pendingChangeBlocks,
-    ...actions(`name_${name}`.slice(0, 255), nameButtons(screen)),
-    context(footer(screen)),
+    ...page.pendingChangeBlocks,
+    ...actions(`name_${name}`.slice(0, 255), nameButtons(page)),
+    context(footer(page)),
   ]);
 }
 
 /** ` (answer: keep)`, if the owner was asked or has left. */
-function ownerAnswerSuffix({ listed }: NameScreen): string {
-  const answer = listed && getOwnerAnswer(listed.domain, getExpiry(listed.domain));
+function ownerAnswerSuffix({ listedName }: NamePage): string {
+  const answer = listedName && getOwnerAnswer(listedName.domain, getExpiry(listedName.domain));
   if (answer === undefined || answer.code === 'unasked') return '';
   return ` (${ownerAnswerText(answer)})`;
 }
 
 /** `cafe.rest, about €18.00: expires 18 Dec 2026 (in 23 days)` */
-function lockScreenText(screen: NameScreen): string {
-  const due = screen.listed && buildDueStatus(screen.listed);
-  const price = due === undefined ? '' : priceText(due, screen.waitingSteps);
-  const [first = ''] = headline(screen).split('\n');
+function lockScreenText(page: NamePage): string {
+  const due = page.listedName && buildDueStatus(page.listedName);
+  const price = due === undefined ? '' : priceText(due, page.delayStages);
+  const [firstLine = ''] = headline(page).split('\n');
   // Removes emoji and markup for screen readers.
-  return `${escapeText(formatDomainName(screen.name))}${price}: ${first.replace(/^:\w+: |\*/g, '')}`;
+  return `${escapeText(formatDomainName(page.name))}${price}: ${firstLine.replace(/^:\w+: |\*/g, '')}`;
 }
 
-function headline({ name, listed, knownName, incidents }: NameScreen): string {
+function headline({ name, listedName, knownName, incidents }: NamePage): string {
   const registration = getCurrentValue(knownName, 'registration');
-  const seenExpiry = getCurrentValue(knownName, 'expires_at')?.[0];
+  const registryExpiry = getCurrentValue(knownName, 'expires_at')?.[0];
   const sentences = incidents.slice(0, MAX_OPEN_INCIDENTS).map(incidentLine);
   if (registration?.length === 0) {
     sentences.push(':grey_question: *The registry has no record of it*, so it may not be registered.');
   }
-  if (listed?.deadline !== undefined && listed.day === undefined) {
-    const { phase, until } = listed.deadline;
-    const restore =
+  if (listedName?.deadline !== undefined && listedName.expiryDay === undefined) {
+    const { phase, until } = listedName.deadline;
+    const restoreSentence =
       until === undefined ? unknownDeadlineText(phase) : ` It can be restored until ${formatDay(until)}.`;
-    sentences.push(`:warning: ${phaseText(phase, false)}${restore}`);
-  } else if (listed?.day !== undefined && listed.daysLeft !== undefined) {
+    sentences.push(`:warning: ${phaseText(phase, false)}${restoreSentence}`);
+  } else if (listedName?.expiryDay !== undefined && listedName.daysLeft !== undefined) {
     sentences.push(
-      formatWatchedState(listed, listed.day, listed.daysLeft, incidents.length > 0, earliestText(knownName)),
+      formatRegistrationState(
+        listedName,
+        listedName.expiryDay,
+        listedName.daysLeft,
+        incidents.length > 0,
+        uncertainDayText(knownName),
+      ),
     );
-  } else if (seenExpiry !== undefined) {
+  } else if (registryExpiry !== undefined) {
     sentences.push(
-      `:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, according to the registry${earliestText(knownName)}.`,
+      `:calendar: *Expires ${formatDay(registryExpiry.slice(0, 10))}*, according to the registry${uncertainDayText(knownName)}.`,
     );
   } else if (registration?.length !== 0) {
     sentences.push(
-      listed !== undefined && isDateless(listed.domain)
+      listedName !== undefined && isDateless(listedName.domain)
         ? `:grey_question: *Expiry unknown*. ${datelessSentences(name, knownName).join(' ')}`
-        : `:grey_question: *Expiry unknown*: ${missingDateReason(knownName)}. If you know the date, enter it: \`/domain watch ${name} 2027-03-01\`.`,
+        : `:grey_question: *Expiry unknown*: ${describeMissingDate(knownName)}. If you know the date, enter it: \`/domain watch ${name} 2027-03-01\`.`,
     );
   }
-  const { lapse, snooze, renewed } = listed?.domain ?? {};
-  if (lapse?.confirmed !== undefined) sentences.push(`Set to lapse: “${quote(lapse.reason)}”.`);
+  const { lapse, snooze, unpublishedRenewal } = listedName?.domain ?? {};
+  if (lapse?.confirmed !== undefined) sentences.push(`Set to lapse: “${escapeLine(lapse.reason)}”.`);
   else if (lapse !== undefined)
-    sentences.push(`A request to let it lapse needs confirmation: “${quote(lapse.reason)}”.`);
+    sentences.push(`A request to let it lapse needs confirmation: “${escapeLine(lapse.reason)}”.`);
   if (snooze !== undefined) sentences.push(`Reminders are snoozed until ${formatLocalTime(snooze.until)}.`);
-  if (renewed !== undefined) sentences.push('It was renewed, but the registry doesn’t show that yet.');
+  if (unpublishedRenewal !== undefined)
+    sentences.push('It was renewed, but the registry doesn’t show that yet.');
   return sentences.join('\n');
 }
 
-/** The source of a date if it isn't the registry. */
+/** Where an expiry date comes from, if not from the registry. */
 const SOURCE_SUFFIXES = {
   whois: ', according to WHOIS',
   order: ', estimated from the last order',
@@ -201,7 +205,7 @@ function incidentLine(incident: ListedIncident): string {
 }
 
 /** Says why the date may be one day too early. */
-function earliestText(knownName: KnownName): string {
+function uncertainDayText(knownName: KnownName): string {
   return getCurrentValue(knownName, 'expires_at')?.includes(EARLIEST_TIME_MARK) === true
     ? ', or a day later: the registry gives no time zone'
     : '';
@@ -211,36 +215,37 @@ function unknownDeadlineText(phase: LifecyclePhase): string {
   return phase === 'redemption' ? ' The deadline for a restore is unknown. Ask the registrar today.' : '';
 }
 
-function formatWatchedState(
+function formatRegistrationState(
   { domain, deadline }: ListedName,
   day: string,
   daysLeft: number,
   hasIncidents: boolean,
-  earliestNote: string,
+  uncertainDayNote: string,
 ): string {
   const { source } = domain.expiry ?? {};
-  const sourceNote = source === undefined ? '' : source === 'rdap' ? earliestNote : SOURCE_SUFFIXES[source];
-  const expiry = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDaysLeft(daysLeft)})${sourceNote}.`;
-  const phase = deadline && phaseText(deadline.phase, deadline.action === 'check');
-  const pastExpiry = `Its registration ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${sourceNote}.`;
+  const sourceNote =
+    source === undefined ? '' : source === 'rdap' ? uncertainDayNote : SOURCE_SUFFIXES[source];
+  const expirySentence = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDaysLeft(daysLeft)})${sourceNote}.`;
+  const phaseSentence = deadline && phaseText(deadline.phase, deadline.action === 'check');
+  const pastExpirySentence = `Its registration ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${sourceNote}.`;
   switch (deadline?.action) {
     case 'none':
-      return `:x: ${phase} ${pastExpiry}`;
+      return `:x: ${phaseSentence} ${pastExpirySentence}`;
     case 'check':
     case 'restore': {
-      const until =
+      const restoreSentence =
         deadline.until === undefined
           ? unknownDeadlineText(deadline.phase)
           : ` ${deadline.action === 'check' ? 'If it was deleted, it' : 'It'} can be restored until ${formatDay(deadline.until)}.`;
-      return `:warning: ${phase}${until} ${pastExpiry}`;
+      return `:warning: ${phaseSentence}${restoreSentence} ${pastExpirySentence}`;
     }
   }
-  return `${daysLeft <= 30 || hasIncidents ? ':warning: ' : ''}${expiry}`;
+  return `${daysLeft <= 30 || hasIncidents ? ':warning: ' : ''}${expirySentence}`;
 }
 
-function missingDateReason(knownName: KnownName): string {
+function describeMissingDate(knownName: KnownName): string {
   const text = knownName.history.expires_at?.unseen?.text;
-  if (text !== undefined) return `the registry’s record has an unreadable date, “${quote(text, 60)}”`;
+  if (text !== undefined) return `the registry’s record has an unreadable date, “${escapeLine(text, 60)}”`;
   if (getCurrentValue(knownName, 'registration') !== undefined)
     return 'the registry’s record has no expiry date';
   return getUnseenReason(knownName, 'registration') === 'stale'
@@ -254,7 +259,7 @@ function registryPairs(knownName: KnownName, whois: LastWhoisAnswer | undefined)
     return [label, value === undefined || value.length === 0 ? undefined : formatValue(fact, value)];
   };
   return [
-    addWhoisFallback(toPair('registrar'), whois?.registrar && quote(whois.registrar)),
+    addWhoisFallback(toPair('registrar'), whois?.registrar && escapeLine(whois.registrar)),
     toPair('statuses'),
     ['Registry lock', registryLockText(knownName)],
     ['Nameservers', nameserversText(knownName)],
@@ -266,10 +271,10 @@ function registryPairs(knownName: KnownName, whois: LastWhoisAnswer | undefined)
 
 /** `blocks transfers, changes and deletion` */
 function registryLockText(knownName: KnownName): string | undefined {
-  const locked = listRegistryLocks(knownName.history);
+  const lockedActions = listRegistryLocks(knownName.history);
   const words = { transfer: 'transfers', update: 'changes', delete: 'deletion' };
   const shownWords = Object.entries(words).flatMap(([action, word]) =>
-    locked.includes(action) ? [word] : [],
+    lockedActions.includes(action) ? [word] : [],
   );
   return shownWords.length === 0 ? undefined : `blocks ${joinWords(shownWords)}`;
 }
@@ -279,21 +284,21 @@ function addWhoisFallback([label, text]: SectionField, value: string | undefined
   return [label, text ?? (value && `${value}, from WHOIS`)];
 }
 
-/** The nameservers of the delegation, and those that the registry or the zone lists instead. */
+/** The delegation's nameservers, and those listed by the registry or the zone if they differ. */
 function nameserversText(knownName: KnownName): string | undefined {
-  const atRegistry = getCurrentValue(knownName, 'registry_nameservers');
-  const atZone = getCurrentValue(knownName, 'nameservers');
-  const hosts = getCurrentValue(knownName, 'parent_nameservers') ?? atRegistry ?? atZone;
+  const registryHosts = getCurrentValue(knownName, 'registry_nameservers');
+  const zoneHosts = getCurrentValue(knownName, 'nameservers');
+  const hosts = getCurrentValue(knownName, 'parent_nameservers') ?? registryHosts ?? zoneHosts;
   if (hosts === undefined) return undefined;
   if (hosts.length === 0) return 'none (not delegated)';
-  const differing = (who: string, other: FactValue | undefined) =>
-    other === undefined || other.length === 0 || other.join() === hosts.join()
+  const listDifference = (source: string, otherHosts: FactValue | undefined) =>
+    otherHosts === undefined || otherHosts.length === 0 || otherHosts.join() === hosts.join()
       ? []
-      : [`${who} lists ${formatList(other)}`];
+      : [`${source} lists ${formatList(otherHosts)}`];
   return [
     formatList(hosts),
-    ...differing('the registry', atRegistry),
-    ...differing('its own zone', atZone),
+    ...listDifference('the registry', registryHosts),
+    ...listDifference('its own zone', zoneHosts),
   ].join('; ');
 }
 
@@ -307,14 +312,17 @@ function webAndMailPairs(knownName: KnownName): SectionField[] {
   const addresses = [...new Set(webValues.flatMap((value) => value ?? []))];
   const mx = getCurrentValue(knownName, 'mx');
   const caa = getCurrentValue(knownName, 'caa');
-  const mail = mx?.filter((text) => text !== NO_MAIL);
+  const mailHosts = mx?.filter((text) => text !== NULL_MX);
   const certificate = getCurrentValue(knownName, 'certificate');
-  const noWebsite = webValues.includes(undefined) ? undefined : 'none found';
+  const noWebsiteText = webValues.includes(undefined) ? undefined : 'none found';
   return [
-    ['Website', addresses.length > 0 ? formatList(addresses) : noWebsite],
-    ['Mail', mail && (mail.length > 0 ? formatValue('mx', mail) : 'none (no mail servers)')],
+    ['Website', addresses.length > 0 ? formatList(addresses) : noWebsiteText],
+    ['Mail', mailHosts && (mailHosts.length > 0 ? formatValue('mx', mailHosts) : 'none (no mail servers)')],
     ['CAA', caa && (caa.length > 0 ? formatValue('caa', caa) : 'none (any CA can issue)')],
-    ['SPF and DMARC', mail === undefined || mail.length === 0 ? undefined : mailProtectionText(knownName)],
+    [
+      'SPF and DMARC',
+      mailHosts === undefined || mailHosts.length === 0 ? undefined : mailProtectionText(knownName),
+    ],
     [
       'Certificate',
       certificate === undefined || certificate.length === 0
@@ -333,37 +341,37 @@ function mailProtectionText(knownName: KnownName): string | undefined {
   return parts.length === 2 ? 'set' : `only ${parts.join()}`;
 }
 
-/** The missing facts by reason, and the age of outdated facts. */
+/** Lists missing facts by reason, and says when outdated facts were last seen. */
 function unseenLines(knownName: KnownName, whois: LastWhoisAnswer | undefined): string[] {
-  const findText = (fact: FactName) => knownName.history[fact]?.unseen?.text;
+  const getUnreadableText = (fact: FactName) => knownName.history[fact]?.unseen?.text;
   const shownFacts = FACT_NAMES.filter(
-    (fact) => EXPECTED_FACTS.includes(fact) || findText(fact) !== undefined,
+    (fact) => EXPECTED_FACTS.includes(fact) || getUnreadableText(fact) !== undefined,
   );
-  const unseen = shownFacts.flatMap((fact) => {
+  const unseenFacts = shownFacts.flatMap((fact) => {
     const reason = getUnseenReason(knownName, fact);
     if (reason === undefined || (fact === 'registrar' && whois?.registrar !== undefined)) return [];
     const lastSeenAt = knownName.history[fact]?.current?.lastSeen;
-    const lastSeen = lastSeenAt === undefined ? '' : ` (last seen ${formatLocalTime(lastSeenAt)})`;
-    const text = findText(fact);
-    const quotedText = text === undefined ? '' : ` “${quote(text, 60)}”`;
-    return [{ reason, label: `*${FACT_LABELS[fact]}*${quotedText}${lastSeen}` }];
+    const lastSeenNote = lastSeenAt === undefined ? '' : ` (last seen ${formatLocalTime(lastSeenAt)})`;
+    const text = getUnreadableText(fact);
+    const quotedText = text === undefined ? '' : ` “${escapeLine(text, 60)}”`;
+    return [{ reason, label: `*${FACT_LABELS[fact]}*${quotedText}${lastSeenNote}` }];
   });
-  return [...groupBy(unseen, ({ reason }) => reason)].map(
+  return [...groupBy(unseenFacts, ({ reason }) => reason)].map(
     ([reason, facts]) =>
-      `:grey_question: ${facts.map(({ label }) => label).join(', ')}: ${UNSEEN_REASONS[reason]}`,
+      `:grey_question: ${facts.map(({ label }) => label).join(', ')}: ${UNKNOWN_REASON_TEXTS[reason]}`,
   );
 }
 
 /** Changes that only one lookup has seen. The next lookup must confirm them. */
-function suspectedLines(knownName: KnownName): string[] {
-  const suspected = FACT_NAMES.filter((fact) => !UNLISTED_FACTS.has(fact)).flatMap((fact) => {
+function unconfirmedChangeLines(knownName: KnownName): string[] {
+  const changeLines = FACT_NAMES.filter((fact) => !UNLISTED_FACTS.has(fact)).flatMap((fact) => {
     const { current, candidate } = knownName.history[fact] ?? {};
     if (current === undefined || candidate === undefined) return [];
     return [
       `• ${formatLocalTime(candidate.firstSeen)}: ${formatChange(fact, current.value, candidate.value)}`,
     ];
   });
-  return suspected.length === 0 ? [] : [':warning: *Seen once, not confirmed yet*', ...suspected];
+  return changeLines.length === 0 ? [] : [':warning: *Seen once, not confirmed yet*', ...changeLines];
 }
 
 /** Changes and orders on one timeline, latest first. */
@@ -385,11 +393,11 @@ function historyBlocks(
   if (entries.length === 0) {
     return knownName.isFirstLookup ? [] : [context('No changes since I started watching.')];
   }
-  const left = entries.length - MAX_HISTORY_LINES;
+  const remainingCount = entries.length - MAX_HISTORY_LINES;
   return lineSections([
     '*History*',
     ...entries.slice(0, MAX_HISTORY_LINES).map(({ line }) => `• ${line}`),
-    left > 0 && `… and ${left} earlier.`,
+    remainingCount > 0 && `… and ${remainingCount} earlier.`,
   ]);
 }
 
@@ -410,45 +418,43 @@ function causeText(cause: PastChange['cause'], visibleIds: ReadonlySet<string>):
   return visibleIds.has(orderId) ? ` · by order ${code(orderId)}` : ' · by a private order';
 }
 
-function nameButtons({ name, listed, renewWithinDays, incidents, hasService }: NameScreen) {
-  if (listed === undefined) return [];
-  if (listed.domain.lapse?.confirmed !== undefined) return [editButton(name)];
-  const title = formatDomainName(name);
-  const { deadline, daysLeft } = listed;
+function nameButtons({ name, listedName, renewWithinDays, incidents, hasService }: NamePage) {
+  if (listedName === undefined) return [];
+  if (listedName.domain.lapse?.confirmed !== undefined) return [editButton(name)];
+  const displayName = formatDomainName(name);
+  const { deadline, daysLeft } = listedName;
   const isDueSoon = daysLeft !== undefined && daysLeft <= renewWithinDays;
   const options = deadline && getRenewalOptions(deadline);
   return dropMissing([
     hasService &&
-      options?.renews &&
+      options?.canRenew &&
       isDueSoon &&
       !incidents.some(rulesOutRenewal) &&
-      button('reminder_renew', 'Renew', name, { style: 'primary', label: `Renew ${title}` }),
+      button('reminder_renew', 'Renew', name, { style: 'primary', label: `Renew ${displayName}` }),
     !hasService &&
-      options?.renews &&
+      options?.canRenew &&
       isDueSoon &&
-      button('reminder_renewed', 'Renewed elsewhere', name, { label: `Renewed elsewhere: ${title}` }),
+      button('reminder_renewed', 'Renewed elsewhere', name, { label: `Renewed elsewhere: ${displayName}` }),
     hasService &&
-      options?.restores &&
-      button('reminder_restore', 'Restore', name, { label: `Restore ${title}` }),
+      options?.canRestore &&
+      button('reminder_restore', 'Restore', name, { label: `Restore ${displayName}` }),
     editButton(name),
   ]);
 }
 
 /** The times of the lookups, and a command to use next. */
-function footer({ name, listed, knownName }: NameScreen): string {
-  const [dnsTime, registryTime] = [
-    findLatestLookupTime(knownName, ['nameservers', 'soa', 'a', 'mx', 'ds']),
-    findLatestLookupTime(knownName, ['registration']),
-  ];
-  const checks = [
+function footer({ name, listedName, knownName }: NamePage): string {
+  const dnsTime = findLatestLookupTime(knownName, ['nameservers', 'soa', 'a', 'mx', 'ds']);
+  const registryTime = findLatestLookupTime(knownName, ['registration']);
+  const lookupTimesText = [
     dnsTime === undefined ? 'not found in DNS' : `DNS checked ${formatLocalTime(dnsTime)}`,
     registryTime === undefined ? 'registry not checked' : `registry checked ${formatLocalTime(registryTime)}`,
   ].join(', ');
   const hint =
-    listed === undefined
+    listedName === undefined
       ? `This name isn’t watched. To get reminders, use \`/domain watch ${name}\`.`
       : `Zone rules: \`/domain rules ${name}\`.`;
-  return `${capitalize(checks)}. ${hint}`;
+  return `${capitalize(lookupTimesText)}. ${hint}`;
 }
 
 function findLatestLookupTime(knownName: KnownName, facts: readonly FactName[]): Date | undefined {

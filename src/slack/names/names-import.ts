@@ -90,7 +90,7 @@ export function runWithImportProgress<T>(
   );
 }
 
-/** Applies the plan that was shown, which its hash identifies, or nothing. */
+/** Applies the plan that the button's hash identifies, or nothing if names have changed since. */
 async function applyImport(call: ActionCall): Promise<void> {
   const { protectedChanges } = call.context;
   const outcome = await runWithImportProgress(call.respond, 'Changed', (onProgress) =>

@@ -5,14 +5,14 @@ import {
   button,
   code,
   context,
-  count,
+  formatCount,
   lineSections,
   type Message,
   message,
   section,
   textMessage,
 } from '../kit/blocks.ts';
-import { formatCsvIssue, MORE_CELLS } from '../kit/csv-issue.view.ts';
+import { formatCsvIssue, TOO_MANY_CELLS_TEXT } from '../kit/csv-issue.view.ts';
 import { MAX_SHOWN_CHANGES, nameChangeLine } from './name-changes.view.ts';
 import { tagIssueText } from './portfolio.view.ts';
 import { formatZoneIssue } from './zone-issue.view.ts';
@@ -24,8 +24,12 @@ export function importIssuesText(issues: readonly ImportIssue[]): string {
   const shownTexts = issues
     .slice(0, MAX_SHOWN_ISSUES)
     .map((issue) => `Line ${issue.line}: ${issueText(issue)}`);
-  const left = issues.length - shownTexts.length;
-  return [...shownTexts, ...(left > 0 ? [`… and ${left} more.`] : []), 'Nothing was imported.'].join(' ');
+  const remainingCount = issues.length - shownTexts.length;
+  return [
+    ...shownTexts,
+    ...(remainingCount > 0 ? [`… and ${remainingCount} more.`] : []),
+    'Nothing was imported.',
+  ].join(' ');
 }
 
 function issueText(issue: ImportIssue): string {
@@ -35,7 +39,7 @@ function issueText(issue: ImportIssue): string {
     case 'missing_name_column':
       return 'the header needs a column “name”.';
     case 'too_many_cells':
-      return `${MORE_CELLS} Put values with commas in quotes.`;
+      return `${TOO_MANY_CELLS_TEXT} Put values with commas in quotes.`;
     case 'unknown_column':
       return `unknown column “${issue.column}”. Columns: name, owner, tags, channel, note.`;
     case 'invalid_name':
@@ -63,33 +67,35 @@ export function importPlanMessage(
   const title =
     changedNames.length === 0
       ? 'Nothing would change.'
-      : `${count(changedNames.length, 'name')} would change.`;
+      : `${formatCount(changedNames.length, 'name')} would change.`;
   const changeLines = changedNames.slice(0, MAX_SHOWN_CHANGES).map(nameChangeLine);
-  const left = changedNames.length - changeLines.length;
+  const remainingCount = changedNames.length - changeLines.length;
   return message(title, [
     section(
       `${isReplacement ? 'The names changed after you saw the plan, so nothing was applied. This is the new plan. ' : ''}*${title}*`,
     ),
-    ...lineSections([...changeLines, ...(left > 0 ? [`… and ${count(left, 'other name')}.`] : [])]),
+    ...lineSections([
+      ...changeLines,
+      ...(remainingCount > 0 ? [`… and ${formatCount(remainingCount, 'other name')}.`] : []),
+    ]),
     ...(unwatchedNames.length === 0
       ? []
       : lineSections([
-          `I skipped ${count(unwatchedNames.length, 'name')}, because ${unwatchedNames.length === 1 ? 'it isn’t' : 'they aren’t'} watched: ${unwatchedNames.slice(0, MAX_SHOWN_ISSUES).map(code).join(', ')}${unwatchedNames.length > MAX_SHOWN_ISSUES ? ' …' : ''}. To add names, use \`/domain import\`.`,
+          `I skipped ${formatCount(unwatchedNames.length, 'name')}, because ${unwatchedNames.length === 1 ? 'it isn’t' : 'they aren’t'} watched: ${unwatchedNames.slice(0, MAX_SHOWN_ISSUES).map(code).join(', ')}${unwatchedNames.length > MAX_SHOWN_ISSUES ? ' …' : ''}. To add names, use \`/domain import\`.`,
         ])),
     ...(changedNames.length === 0
       ? []
       : actions('names_import', [
-          button('names_import_apply', `Change ${count(changedNames.length, 'name')}`, hash, {
+          button('names_import_apply', `Change ${formatCount(changedNames.length, 'name')}`, hash, {
             style: 'primary',
           }),
         ])),
     context(
-      `${unchangedCount === 0 ? '' : `${count(unchangedCount, 'name')} already ${unchangedCount === 1 ? 'matches' : 'match'} the file. `}This plan expires in 24 hours.`,
+      `${unchangedCount === 0 ? '' : `${formatCount(unchangedCount, 'name')} already ${unchangedCount === 1 ? 'matches' : 'match'} the file. `}This plan expires in 24 hours.`,
     ),
   ]);
 }
 
-/** The progress of an import, which is applied all at once. */
 export function importProgressMessage(
   activity: 'Compared' | 'Changed',
   { done, total }: { readonly done: number; readonly total: number },

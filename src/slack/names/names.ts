@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { daysBetween, getExpiryDay } from '../../expiry/days.ts';
+import { countDaysBetween, getExpiryDay } from '../../expiry/days.ts';
 import { findQuote } from '../../money/prices.ts';
 import { sumRenewals } from '../../money/spend.ts';
 import {
@@ -39,7 +39,7 @@ const pageStateSchema = z.object({
   filter: z.string(),
   /** Number of names before the page. */
   offset: z.number(),
-  /** Cursor: the name before or after the page, with its expiry. Missing on the first page. */
+  /** Cursor: the name before or after the page. Its expiry is `at`. Missing on the first page. */
   after: z.string().optional(),
   at: z.string().optional(),
   isBackward: z.boolean().optional(),
@@ -65,13 +65,15 @@ export async function parseQuery(call: Interaction, text: string): Promise<Parse
     return { issueMessage: formatFilterIssues([{ code: 'unknown_owner', value: owners.unknownOwner }]) };
   const { portfolio, now } = call.context;
   const query = { filter: parsed.filter, owners: owners.ids, now: now() };
-  const assessed = hasFindingFilter(parsed.filter) ? await portfolio.listAssessedNames(query) : undefined;
-  const matches = assessed?.filter((name) => matchesFindings(parsed.filter, name, query.now));
+  const assessedNames = hasFindingFilter(parsed.filter)
+    ? await portfolio.listAssessedNames(query)
+    : undefined;
+  const matchingNames = assessedNames?.filter((name) => matchesFindings(parsed.filter, name, query.now));
   return {
-    loadAssessedNames: async () => matches ?? portfolio.listAssessedNames(query),
+    loadAssessedNames: async () => matchingNames ?? portfolio.listAssessedNames(query),
     query: {
       ...query,
-      ...(matches && { names: matches.map(({ name }) => name) }),
+      ...(matchingNames && { names: matchingNames.map(({ name }) => name) }),
       cursor: undefined,
       isBackward: false,
       limit: NAMES_PER_PAGE,
@@ -83,7 +85,7 @@ function formatFilterIssues(issues: readonly Parameters<typeof filterIssueText>[
   return textMessage(issues.map((issue) => filterIssueText(issue, findNearest)).join('\n'));
 }
 
-const PERSON_ID = /^<?@?([UW][A-Z0-9]{2,})(?:\|[^>]*)?>?$/;
+const PERSON_ID_PATTERN = /^<?@?([UW][A-Z0-9]{2,})(?:\|[^>]*)?>?$/;
 
 /** Finds people by their id, by `me`, or by an owner's display name. */
 async function findOwners(
@@ -92,7 +94,7 @@ async function findOwners(
 ): Promise<{ readonly ids: readonly string[] } | { readonly unknownOwner: string }> {
   const ids: string[] = [];
   for (const value of owners) {
-    const id = PERSON_ID.exec(value)?.[1];
+    const id = PERSON_ID_PATTERN.exec(value)?.[1];
     const word = value.replace(/^@/, '').toLowerCase();
     if (word === 'me') ids.push(person.id);
     else if (isNone(word) || matchesDepartedOwners(word)) ids.push(word);
@@ -116,9 +118,9 @@ async function findOwnersByName(context: Interaction['context'], ownerName: stri
 }
 
 async function runNames(call: CommandCall): Promise<void> {
-  const [first, ...rest] = call.words;
-  if (first === 'export') return exportNames(call, rest.join(' '));
-  if (first === 'import' && rest.length === 0) return openForm(call, namesImportForm, toFormOrigin(call));
+  const [firstWord, ...rest] = call.words;
+  if (firstWord === 'export') return exportNames(call, rest.join(' '));
+  if (firstWord === 'import' && rest.length === 0) return openForm(call, namesImportForm, toFormOrigin(call));
   await call.respond(await renderPage(call, { filter: call.words.join(' '), offset: 0 }));
 }
 
@@ -139,7 +141,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
     state.after === undefined
       ? undefined
       : { name: state.after, expiresAt: state.at === undefined ? undefined : new Date(state.at) };
-  // Loads one name more than fits on the page, to find out whether there is another page.
+  // Loads one more name than fits on the page, to find out whether there is another page.
   const query = { ...parsed.query, cursor, isBackward, limit: NAMES_PER_PAGE + 1 };
   const [rows, zones, locale, { reminderTimezone }] = await Promise.all([
     portfolio.listPage(query),
@@ -153,7 +155,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
   const hasMore = rows.length > NAMES_PER_PAGE;
   // If names are added or removed, the offset becomes wrong, but the cursor never skips a name.
   const offset = isBackward && !hasMore ? 0 : Math.min(state.offset, Math.max(0, total - entries.length));
-  const [first, last] = [entries[0], entries.at(-1)];
+  const [firstEntry, lastEntry] = [entries[0], entries.at(-1)];
   const encodeCursor = (entry: PortfolioEntry | undefined, newOffset: number, isPrevious: boolean) =>
     entry === undefined ? undefined : JSON.stringify(toPageState(state.filter, entry, newOffset, isPrevious));
   const today = getUtcDay(now());
@@ -164,25 +166,26 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
     actionValue: JSON.stringify({ filter: state.filter, offset: 0 } satisfies PageState),
     total,
     offset,
-    names: entries.map((name) => ({
-      ...name,
-      expires: formatExpiry(name, now(), reminderTimezone),
-      renewalPrice: name.deletedAt === undefined ? findRenewalPrice(name.name) : undefined,
+    names: entries.map((entry) => ({
+      ...entry,
+      expiry: formatExpiry(entry, now(), reminderTimezone),
+      renewalPrice: entry.deletedAt === undefined ? findRenewalPrice(entry.name) : undefined,
     })),
     // A deleted name needs a restore, which has a different price.
     renewalCost: sumRenewals(
       priceList,
       zones
         .map((zoneCount) => ({ zone: zoneCount.zone, count: zoneCount.count - zoneCount.deletedCount }))
-        .filter(({ count: renewable }) => renewable > 0),
+        .filter(({ count: renewableCount }) => renewableCount > 0),
       today,
     ),
     deletedCount: zones.reduce((sum, { deletedCount }) => sum + deletedCount, 0),
-    previous:
+    previousPageState:
       cursor === undefined || (isBackward && !hasMore)
         ? undefined
-        : encodeCursor(first, Math.max(0, offset - NAMES_PER_PAGE), true),
-    next: hasMore || isBackward ? encodeCursor(last, offset + entries.length, false) : undefined,
+        : encodeCursor(firstEntry, Math.max(0, offset - NAMES_PER_PAGE), true),
+    nextPageState:
+      hasMore || isBackward ? encodeCursor(lastEntry, offset + entries.length, false) : undefined,
     locale,
   });
 }
@@ -202,7 +205,7 @@ function formatExpiry({ expiresAt, expirySource }: PortfolioEntry, now: Date, ti
   const source = expirySource === 'rdap' || expirySource === 'order' ? expirySource : 'person';
   const lastDay = getExpiryDay(expiresAt, source, timeZone);
   const today = formatCalendarDay(now, timeZone);
-  return { day: formatDay(lastDay, today), daysLeft: daysBetween(today, lastDay) };
+  return { day: formatDay(lastDay, today), daysLeft: countDaysBetween(today, lastDay) };
 }
 
 interface MenuNames {

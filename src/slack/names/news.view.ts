@@ -1,12 +1,12 @@
 import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
-import type { ExpiringCertificate, FaultyName, RenewedName, UnrecordedNames } from '../../names/ports.ts';
+import type { ExpiringCertificate, FaultyName, MissingRecords, RenewedName } from '../../names/ports.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import { formatDaysLeft } from '../expiry/expiry.view.ts';
 import {
   code,
-  count,
   escapeText,
+  formatCount,
   formatUtcDate,
   joinAtMost,
   lineSections,
@@ -15,13 +15,13 @@ import {
 } from '../kit/blocks.ts';
 import { findingText } from './posture.view.ts';
 
-/* News in a digest: delegation problems, certificates, renewals elsewhere and errors of registries. */
+/* News in a digest: delegation problems, certificates, renewals elsewhere and registry errors. */
 
 const MAX_ENTRIES = 20;
 
 export interface News {
   readonly faultyNames: readonly FaultyName[];
-  readonly unrecordedNames: readonly UnrecordedNames[];
+  readonly unrecordedNames: readonly MissingRecords[];
   readonly certificates: readonly ExpiringCertificate[];
   readonly renewedNames: readonly RenewedName[];
   readonly now: Date;
@@ -36,7 +36,7 @@ export function newsMessage({
 }: News): Message {
   const parts = [
     ...createSection(
-      `${count(faultyNames.length, 'name')} with a new delegation problem`,
+      `${formatCount(faultyNames.length, 'name')} with a new delegation problem`,
       faultyNames.map(
         ({ name, faults: [worst] }) =>
           `${escapeName(name)} · ${worst === undefined ? '' : findingText({ code: worst })}`,
@@ -44,15 +44,15 @@ export function newsMessage({
       `To list them, use ${code('/domain names lame')}.`,
     ),
     ...createSection(
-      `${count(certificates.length, 'certificate')} to renew`,
+      `${formatCount(certificates.length, 'certificate')} to renew`,
       certificates.map(
         ({ host, endsAt }) =>
-          `${escapeName(host)} · :warning: expires ${formatDaysLeft(daysUntil(endsAt, now))}, ${formatUtcDate(endsAt)}`,
+          `${escapeName(host)} · :warning: expires ${formatDaysLeft(countDaysUntil(endsAt, now))}, ${formatUtcDate(endsAt)}`,
       ),
       `To list them, use ${code('/domain names cert<30')}.`,
     ),
     ...createSection(
-      `${count(renewedNames.length, 'name')} renewed elsewhere`,
+      `${formatCount(renewedNames.length, 'name')} renewed elsewhere`,
       renewedNames.map(
         ({ name, expiresAt }) => `${escapeName(name)} · now expires ${formatUtcDate(expiresAt)}`,
       ),
@@ -65,8 +65,8 @@ export function newsMessage({
 
 function createSection(title: string, entries: readonly string[], listHint?: string) {
   if (entries.length === 0) return [];
-  const left = entries.length - MAX_ENTRIES;
-  const footer = dropMissing([left > 0 && `… and ${left} more`, listHint]);
+  const remainingCount = entries.length - MAX_ENTRIES;
+  const footer = dropMissing([remainingCount > 0 && `… and ${remainingCount} more`, listHint]);
   return [{ title, lines: [`*${title}*`, ...entries.slice(0, MAX_ENTRIES), ...footer] }];
 }
 
@@ -74,11 +74,11 @@ function escapeName(name: string): string {
   return escapeText(formatDomainName(name));
 }
 
-function daysUntil(endsAt: Date, now: Date): number {
+function countDaysUntil(endsAt: Date, now: Date): number {
   return Math.ceil((endsAt.getTime() - now.getTime()) / DAY_MS);
 }
 
-function unrecordedText({ zone, count: total, names }: UnrecordedNames): string {
+function unrecordedText({ zone, count: total, names }: MissingRecords): string {
   const pronoun = total === 1 ? 'it' : 'them';
   const listedNames = joinAtMost(names.map(escapeName), names.length, total);
   return `The .${escapeText(formatDomainName(zone))} registry has no record of ${total} of your names, although DNS still delegates ${pronoun}: ${listedNames}. I can’t check dates and locks until this is fixed. If it continues, ask your registrar.`;

@@ -1,6 +1,6 @@
 import type { SlackContext } from '../context.ts';
 import { findAlertPlace } from '../ledger/ledger-notifications.ts';
-import { createDirectMessagePlace, type NotificationPlanner, ONCE } from '../outbound/notify.ts';
+import { createDirectMessagePlace, type NotificationPlanner, STATIC_VERSION } from '../outbound/notify.ts';
 import { findOwnerlessNames } from './assign-owners.ts';
 import { ownerLeftMessage } from './owner.view.ts';
 
@@ -8,12 +8,12 @@ import { ownerLeftMessage } from './owner.view.ts';
 export function createOwnerLeftPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
     const [userId = '', leftAt = ''] = id.split(' ');
-    const ownerless = await findOwnerlessNames(context, userId);
-    if (ownerless.total === 0) return undefined;
+    const ownerlessNames = await findOwnerlessNames(context, userId);
+    if (ownerlessNames.total === 0) return undefined;
     const admins = await context.adminsToNotify();
     await send({
       purpose: 'alert',
-      version: ONCE,
+      version: STATIC_VERSION,
       occurredAt: new Date(leftAt),
       places: [
         () => findAlertPlace(context),
@@ -21,7 +21,7 @@ export function createOwnerLeftPlanner(context: SlackContext): NotificationPlann
       ],
       mustArrive: true,
       alertsAdmins: true,
-      message: () => ownerLeftMessage(userId, ownerless),
+      message: () => ownerLeftMessage(userId, ownerlessNames),
     });
     return undefined;
   };

@@ -6,8 +6,8 @@ import { formatDomainName } from '../../zones/names.ts';
 import {
   button,
   context,
-  count,
   escapeText,
+  formatCount,
   joinAtMost,
   type Message,
   mention,
@@ -22,7 +22,7 @@ const ANSWER_TEXTS = {
   unasked: 'no answer yet',
 } as const;
 
-/** `answer: keep`, after the owner's name. */
+/** For example `answer: keep`, to follow the owner's name. */
 export function ownerAnswerText({ code }: OwnerAnswer): string {
   if (code === 'left') return 'has left';
   return code === 'keep' || code === 'lapse' ? `answer: ${ANSWER_TEXTS[code]}` : ANSWER_TEXTS[code];
@@ -51,7 +51,7 @@ export function ownerLeftMessage(
   userId: string,
   { names, total }: { readonly names: readonly string[]; readonly total: number },
 ): Message {
-  const needText = `${count(total, 'name')} ${total === 1 ? 'needs' : 'need'} an owner`;
+  const needText = `${formatCount(total, 'name')} ${total === 1 ? 'needs' : 'need'} an owner`;
   const unlistedCount = total - Math.min(MAX_LISTED_NAMES, names.length);
   const listedNames = joinAtMost(names.map(formatDomainName), MAX_LISTED_NAMES, total);
   const text = `${mention(userId)} has left, so ${needText}`;
@@ -62,16 +62,17 @@ export function ownerLeftMessage(
 }
 
 /** The last line of a digest. Empty if every name has an owner. */
-export function ownerlessLine({ withoutOwner, ownerLeft }: OwnerlessCounts): SectionBlock[] {
+export function ownerlessBlocks({ withoutOwner, ownerLeft }: OwnerlessCounts): SectionBlock[] {
   if (withoutOwner + ownerLeft === 0) return [];
   const counts = dropMissing([
-    withoutOwner > 0 && `${count(withoutOwner, 'name')} without an owner (\`/domain names owner:none\`)`,
-    ownerLeft > 0 && `${count(ownerLeft, 'name')} whose owner has left (\`owner:left\`)`,
+    withoutOwner > 0 &&
+      `${formatCount(withoutOwner, 'name')} without an owner (\`/domain names owner:none\`)`,
+    ownerLeft > 0 && `${formatCount(ownerLeft, 'name')} whose owner has left (\`owner:left\`)`,
   ]);
   return [{ ...section(counts.join(' · ')), accessory: assignButton(EVERY_OWNERLESS_NAME) }];
 }
 
-export const EVERY_NAME_OWNED = 'All of these names have an owner now.';
+export const ALL_NAMES_OWNED_TEXT = 'All of these names have an owner now.';
 
 /** Plain text, for a form field. */
 export function alreadyOwnedText(names: readonly string[]): string {

@@ -1,21 +1,23 @@
 import type { SlackContext } from '../context.ts';
 import type { OwnersIssue } from './portfolio.view.ts';
 
-/** Each new owner needs a lookup, and Slack limits lookups. */
+/** Each new owner needs a Slack API call, and Slack limits their rate. */
 const MAX_NEW_OWNERS = 30;
 
 /**
  * Finds out why people can't become owners. Doesn't check current owners who haven't left.
- * @param newOwners for each name: a user ID, null to remove the owner, undefined to keep it
+ * @param changedOwners for each name: a user ID, null to remove the owner, undefined to keep it
  */
 export async function findNewOwnersIssue(
   { portfolio, directory }: SlackContext,
-  newOwners: readonly (string | null | undefined)[],
+  changedOwners: readonly (string | null | undefined)[],
 ): Promise<OwnersIssue | undefined> {
-  const people = new Set(newOwners.flatMap((owner) => owner ?? []));
+  const people = new Set(changedOwners.flatMap((owner) => owner ?? []));
   if (people.size === 0) return undefined;
-  const ownerIds = new Set((await portfolio.listOwners()).flatMap(({ id, hasLeft }) => (hasLeft ? [] : id)));
-  const addedOwners = [...people].filter((person) => !ownerIds.has(person));
+  const currentOwnerIds = new Set(
+    (await portfolio.listOwners()).flatMap(({ id, hasLeft }) => (hasLeft ? [] : id)),
+  );
+  const addedOwners = [...people].filter((person) => !currentOwnerIds.has(person));
   if (addedOwners.length > MAX_NEW_OWNERS) return { code: 'too_many_new', limit: MAX_NEW_OWNERS };
   const profiles = await Promise.all(
     addedOwners.map(async (owner) => ({ owner, profile: await directory.lookUpProfile(owner) })),

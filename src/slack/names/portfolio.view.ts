@@ -14,16 +14,16 @@ import {
   button,
   code,
   context,
-  count,
+  escapeLine,
   escapeText,
   fitsMenu,
+  formatCount,
   joinAtMost,
   lineSections,
   type Message,
   mention,
   message,
-  moreMenu,
-  quote,
+  overflowMenu,
   type SectionField,
   section,
   textMessage,
@@ -39,7 +39,7 @@ export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDet
     ['Owner', owner && mention(owner)],
     ['Tags', tags.map(code).join(' ') || undefined],
     ['Channel', channel && channelMention(channel)],
-    ['Note', note && quote(note)],
+    ['Note', note && escapeLine(note)],
   ];
 }
 
@@ -63,17 +63,17 @@ export function tagIssueText(issue: TagIssue): string {
   }
 }
 
-/** @param isSingle whether only one name was edited, which the text then mentions */
+/** @param isSingle whether only one name was edited; the text then contains that name */
 export function savedText(names: readonly string[], isSingle: boolean): string {
-  const [only] = names;
-  if (only === undefined) return 'Nothing changed.';
-  const subject = isSingle ? escapeText(formatDomainName(only)) : count(names.length, 'name');
+  const [name] = names;
+  if (name === undefined) return 'Nothing changed.';
+  const subject = isSingle ? escapeText(formatDomainName(name)) : formatCount(names.length, 'name');
   return `I saved the changes to ${subject}.`;
 }
 
 /** Adds a note if the file is too large for a single import. */
 export function describeExport(nameCount: number): FileDescription {
-  const description = `The portfolio with ${count(nameCount, 'name')}`;
+  const description = `The portfolio with ${formatCount(nameCount, 'name')}`;
   const limit = MAX_IMPORTED_NAMES.toLocaleString('en');
   const note = `\`/domain names import\` accepts at most ${limit} names at a time. To import this file again, export smaller ones with a filter, such as \`zone:rest\`.`;
   return {
@@ -105,7 +105,7 @@ export function filterIssueText(
     case 'too_long':
       return 'The filter is too long. Use at most 800 characters.';
     case 'unknown_owner':
-      return `No owner is called “${quote(issue.value, 80)}” in Slack. Use a mention, such as \`owner:@ada\`. \`owner:me\` finds your names, \`owner:none\` names without an owner, \`owner:left\` names of people who left.`;
+      return `No owner is called “${escapeLine(issue.value, 80)}” in Slack. Use a mention, such as \`owner:@ada\`. \`owner:me\` finds your names, \`owner:none\` names without an owner, \`owner:left\` names of people who left.`;
   }
 }
 
@@ -129,15 +129,15 @@ export interface NamesPage extends Capability {
   /** Number of names before the page. */
   readonly offset: number;
   readonly names: readonly (PortfolioEntry & {
-    readonly expires: { readonly day: string; readonly daysLeft: number } | undefined;
+    readonly expiry: { readonly day: string; readonly daysLeft: number } | undefined;
     readonly renewalPrice: Amount | undefined;
   })[];
   /** The cost of renewing all found names for one year, except deleted ones. */
   readonly renewalCost: { readonly sums: readonly Amount[]; readonly unpricedCount: number };
-  /** How many of the names that were found are deleted. */
+  /** How many of the found names are deleted. */
   readonly deletedCount: number;
-  readonly previous: string | undefined;
-  readonly next: string | undefined;
+  readonly previousPageState: string | undefined;
+  readonly nextPageState: string | undefined;
   /** The reader's BCP 47 language tag. */
   readonly locale: string;
 }
@@ -150,7 +150,7 @@ export function namesMessage(page: NamesPage): Message {
       ? textMessage(NO_NAMES.watched)
       : textMessage(`No names match ${code(filter)}. To see all names, use \`/domain names\`.`);
   }
-  const title = `${count(total, 'name')}${filterText}`;
+  const title = `${formatCount(total, 'name')}${filterText}`;
   const range = `${offset + 1}–${offset + names.length} of ${total}`;
   const costSuffix =
     page.renewalCost.sums.length === 0
@@ -161,15 +161,15 @@ export function namesMessage(page: NamesPage): Message {
     ...lineSections(names.map((name) => nameLine(name, page.locale))),
     ...actions('names', [
       page.hasService && button('names_renew', 'Renew several…', actionValue, { style: 'primary' }),
-      ...menuOrButtons([
+      ...collapseIntoMenu([
         button('names_edit', 'Edit owner or tags…', actionValue),
         button('names_export', 'Export as CSV', actionValue),
         button('names_import', 'Import…', 'new'),
       ]),
     ]),
     ...actions('names_pages', [
-      page.previous !== undefined && button('names_previous', 'Previous', page.previous),
-      page.next !== undefined && button('names_next', 'Next', page.next),
+      page.previousPageState !== undefined && button('names_previous', 'Previous', page.previousPageState),
+      page.nextPageState !== undefined && button('names_next', 'Next', page.nextPageState),
     ]),
     context(
       `Example filter: ${code('/domain names tag:brand owner:@ada zone:rest expiring<60 unused sort:name')}`,
@@ -179,16 +179,16 @@ export function namesMessage(page: NamesPage): Message {
 
 /** `bar.rest · 30 Nov (5 days) · €18.00 · @ada · brand`. */
 function nameLine(
-  { name, expires, owner, ownerLeftAt, tags, renewalPrice, deletedAt }: NamesPage['names'][number],
+  { name, expiry, owner, ownerLeftAt, tags, renewalPrice, deletedAt }: NamesPage['names'][number],
   locale: string,
 ): string {
   return dropMissing([
     `*${escapeText(formatDomainName(name))}*`,
     ...(deletedAt === undefined
       ? [
-          expires === undefined
+          expiry === undefined
             ? 'expiry unknown'
-            : `${expires.day} (${formatDaysLeft(expires.daysLeft).replace(/^in /, '')})`,
+            : `${expiry.day} (${formatDaysLeft(expiry.daysLeft).replace(/^in /, '')})`,
           renewalPrice === undefined ? 'no price' : amountsText([renewalPrice], locale),
         ]
       : ['deleted']),
@@ -197,28 +197,26 @@ function nameLine(
   ]).join(' · ');
 }
 
-function menuOrButtons(buttons: readonly Button[]): readonly (Button | Overflow)[] {
-  return fitsMenu(buttons) ? dropMissing([moreMenu('names_more', buttons)]) : buttons;
+function collapseIntoMenu(buttons: readonly Button[]): readonly (Button | Overflow)[] {
+  return fitsMenu(buttons) ? dropMissing([overflowMenu('names_more', buttons)]) : buttons;
 }
 
 function renewalText({ renewalCost, deletedCount, total, locale }: NamesPage): string {
   const { sums, unpricedCount } = renewalCost;
   const unpricedNote =
-    unpricedCount === 0 ? '' : `, not counting ${count(unpricedCount, 'name')} without a price`;
+    unpricedCount === 0 ? '' : `, not counting ${formatCount(unpricedCount, 'name')} without a price`;
   const otherNames = total - deletedCount === 1 ? 'the other one' : 'the others';
   const subject = total === 1 ? 'it' : deletedCount === 0 ? 'all of them' : otherNames;
-  const costTexts =
-    sums.length === 0
-      ? []
-      : [`Renewing ${subject} for 1 year would cost about ${amountsText(sums, locale)}${unpricedNote}.`];
-  const deletedTexts =
-    deletedCount === 0
-      ? []
-      : [`${deletedCount === 1 ? '1 is' : `${deletedCount} are`} deleted and can’t be renewed.`];
-  return [...deletedTexts, ...costTexts].map((line) => `\n${line}`).join('');
+  const lines = dropMissing([
+    deletedCount > 0 &&
+      `${deletedCount === 1 ? '1 is' : `${deletedCount} are`} deleted and can’t be renewed.`,
+    sums.length > 0 &&
+      `Renewing ${subject} for 1 year would cost about ${amountsText(sums, locale)}${unpricedNote}.`,
+  ]);
+  return lines.map((line) => `\n${line}`).join('');
 }
 
-/** For forms that take fewer names than the list has. */
+/** For forms that have room for only some of the found names. */
 export function incompleteFormText(shownCount: number, total: number): string {
   return `*This form has the first ${shownCount} of ${total} names.* For the others, use a filter or \`/domain names import\`.`;
 }

@@ -15,8 +15,8 @@ import {
   capitalize,
   code,
   context,
-  count,
   escapeText,
+  formatCount,
   formatLocalTime,
   lineSections,
   type Message,
@@ -119,7 +119,7 @@ function hostsText(hosts: readonly string[] = []): string {
   return hosts.length === 0 ? '' : `: ${formatList(hosts)}`;
 }
 
-/** The first lines of a name's page already show these. */
+/** The first lines of a name's page already show these findings. */
 const HEADLINE_FINDINGS: readonly FindingCode[] = ['expired', 'expires_soon', 'undated', 'incident'];
 
 /** Omits notes, which the page shows elsewhere. Includes an unchecked delegation, which may be broken. */
@@ -162,7 +162,7 @@ export function postureMessage({ filter, includesNotes, counts, page }: PostureL
         ? NO_NAMES.watched
         : `No names match ${code(filter)}. To see all names, use \`/domain posture all\`.`,
     );
-  const title = `${fine} of ${count(total, 'name')}${filterText} ${fine === 1 ? 'is' : 'are'} fine`;
+  const title = `${fine} of ${formatCount(total, 'name')}${filterText} ${fine === 1 ? 'is' : 'are'} fine`;
   const problemCounts = problemCountsText(counts);
   return message(dropMissing([title, problemCounts !== '' && problemCounts]).join(': '), [
     section(`*${title}*`, problemCounts !== '' && problemCounts),
@@ -187,16 +187,20 @@ function problemCountsText({ danger, warning, unchecked }: PostureSummary['count
 
 /** Gives advice only for the worst finding. */
 function postureLine({ name, findings, unseen }: NameAssessment, includesNotes: boolean): string {
-  const [worst, ...others] = findings.filter((finding) => includesNotes || getLevel(finding.code) !== 'note');
-  const parts = unseen.map(({ part }) => PART_LABELS[part]).join(', ');
+  const [worstFinding, ...otherFindings] = findings.filter(
+    (finding) => includesNotes || getLevel(finding.code) !== 'note',
+  );
+  const uncheckedParts = unseen.map(({ part }) => PART_LABELS[part]).join(', ');
   const title = `*${escapeText(formatDomainName(name))}*`;
-  const level = worst && getLevel(worst.code);
-  const icon = level === undefined || (level === 'note' && parts !== '') ? ':grey_question:' : ICONS[level];
+  const level = worstFinding && getLevel(worstFinding.code);
+  const icon =
+    level === undefined || (level === 'note' && uncheckedParts !== '') ? ':grey_question:' : ICONS[level];
   return dropMissing([
     `${icon} ${title}`,
-    worst && `${FINDING_TEXTS[worst.code].problem}: ${FINDING_TEXTS[worst.code].advice}`,
-    others.length > 0 && `also ${others.map((finding) => FINDING_TEXTS[finding.code].problem).join(', ')}`,
-    parts !== '' && `not checked: ${parts}`,
+    worstFinding && `${FINDING_TEXTS[worstFinding.code].problem}: ${FINDING_TEXTS[worstFinding.code].advice}`,
+    otherFindings.length > 0 &&
+      `also ${otherFindings.map((finding) => FINDING_TEXTS[finding.code].problem).join(', ')}`,
+    uncheckedParts !== '' && `not checked: ${uncheckedParts}`,
   ]).join(' · ');
 }
 

@@ -1,7 +1,7 @@
 import { isDemoContext } from '../../accounts/account.ts';
 import { getExpiryDay } from '../../expiry/days.ts';
 import { DAY_MS } from '../../lib/duration.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import { type DomainName, formatDomainName, parseDomainName, parseZone } from '../../zones/names.ts';
 import { checkName, findZoneProfile, listDocumentedZones } from '../../zones/rules.ts';
 import type { CommandCall, Feature } from '../feature.ts';
@@ -10,9 +10,9 @@ import { type NameDates, RULES_USAGE, rulesMessage, type TransferLock, zonesMess
 import { formatZoneIssue } from './zone-issue.view.ts';
 
 async function runRules(call: CommandCall): Promise<void> {
-  const [word, ...more] = call.words;
+  const [word, ...otherWords] = call.words;
   if (word === undefined) return call.respond(zonesMessage(listDocumentedZones()));
-  if (more.length > 0) return call.respond(RULES_USAGE);
+  if (otherWords.length > 0) return call.respond(RULES_USAGE);
   const { reminderTimezone: timeZone } = await call.context.savedSettings();
   const clock = { now: call.context.now(), timeZone };
 
@@ -23,24 +23,26 @@ async function runRules(call: CommandCall): Promise<void> {
   if (!parsed.ok) return call.respond(escapeExceptCode(formatZoneIssue(parsed.issue)));
   const name = parsed.value;
   const profile = findZoneProfile(name.ascii);
-  const rules = {
+  const nameRules = {
     name: formatDomainName(name.ascii),
     issues: checkName(name),
     dates: await loadDates(call, name, timeZone),
     transferLock: await findTransferLock(call, name),
   };
-  await call.respond(rulesMessage(profile, profile.isDocumented ? profile.zone : name.zone, rules, clock));
+  await call.respond(
+    rulesMessage(profile, profile.isDocumented ? profile.zone : name.zone, nameRules, clock),
+  );
 }
 
 const MAX_ORDERS_CHECKED = 50;
 
-/** Orders start transfer locks (“Limits” in the service's API document). Finds the one that ends last. */
+/** Finds the lock that ends last. “Limits” in the service's API document says which orders start locks. */
 async function findTransferLock(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
-  // Includes private orders: only their day is shown here, and the registry publishes the lock anyway.
+  // Includes private orders: only the lock is shown here, and the registry publishes it anyway.
   const query = { viewer: 'system', name: ascii, limit: MAX_ORDERS_CHECKED } as const;
   const orders = await call.context.orders.store.list(query);
   const transferLocks = orders.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
-    const lock = findTask(task).findTransferLock(ascii);
+    const lock = getOrderTask(task).findTransferLock(ascii);
     const item = items.find(({ name, state }) => name === ascii && state === 'SUCCEEDED');
     const endedAt = item?.answeredAt ?? closedAt;
     if (lock === undefined || item === undefined || endedAt === undefined || isDemoContext(account.context))
@@ -55,15 +57,15 @@ async function loadDates(
   name: DomainName,
   timeZone: string,
 ): Promise<NameDates | undefined> {
-  const watched = await call.context.expiry.find(name.ascii);
-  if (watched?.expiry === undefined) return undefined;
-  const { at, source } = watched.expiry;
+  const watchedName = await call.context.expiry.find(name.ascii);
+  if (watchedName?.expiry === undefined) return undefined;
+  const { at, source } = watchedName.expiry;
   return {
     expiresAt: at,
     source,
     expiryDay: getExpiryDay(at, source, timeZone),
-    deletedAt: watched.deletedAt,
-    deletionPhase: watched.deletionPhase,
+    deletedAt: watchedName.deletedAt,
+    deletionPhase: watchedName.deletionPhase,
   };
 }
 

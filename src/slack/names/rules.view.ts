@@ -16,9 +16,9 @@ import {
   type AnyBlock,
   code,
   context,
-  count,
   escapeExceptCode,
   escapeText,
+  formatCount,
   formatUtcDate,
   type Message,
   message,
@@ -67,7 +67,7 @@ const DOMAIN_TASKS = Object.values(ORDER_TASKS).flatMap((task) =>
   task.zoneTask === undefined ? [] : [{ label: taskLabel(task), ...task.zoneTask }],
 );
 
-/** Tasks that zone profiles list, keyed by the service's name for them. */
+/** Tasks that zone profiles list, keyed by their name in the profiles. */
 const LISTED_TASKS: ReadonlyMap<string, { readonly label: string; readonly isChargeable: boolean }> = new Map(
   DOMAIN_TASKS.flatMap(({ profileKey, label, isAlwaysChargeable }) =>
     profileKey === undefined
@@ -77,7 +77,7 @@ const LISTED_TASKS: ReadonlyMap<string, { readonly label: string; readonly isCha
 );
 
 /** Tasks that no zone profile lists. The service doesn't document whether they cost money. */
-const UNLISTED_TASKS: readonly string[] = DOMAIN_TASKS.flatMap(({ profileKey, label }) =>
+const UNLISTED_TASK_LABELS: readonly string[] = DOMAIN_TASKS.flatMap(({ profileKey, label }) =>
   profileKey === undefined ? [label] : [],
 );
 
@@ -87,12 +87,12 @@ const NO_DOCUMENTED_REQUEST = 'the documentation doesn’t show how to request i
 export function rulesMessage(
   zone: ZoneProfile,
   zoneName: string,
-  name: NameRules | undefined,
+  nameRules: NameRules | undefined,
   clock: { readonly now: Date; readonly timeZone: string },
 ): Message {
   const title = `Rules for .${zoneName}`;
-  return message(escapeText(name === undefined ? title : `${name.name}: ${title}`), [
-    ...(name === undefined ? [] : nameBlocks(zone, name, clock)),
+  return message(escapeText(nameRules === undefined ? title : `${nameRules.name}: ${title}`), [
+    ...(nameRules === undefined ? [] : nameBlocks(zone, nameRules, clock)),
     section(
       `*${escapeText(title)}*${zone.isDocumented ? '' : '\nNo rules are documented for this zone. I check DNS rules only, and the service may still refuse an order.'}`,
     ),
@@ -104,11 +104,11 @@ export function rulesMessage(
       section(
         `*Error codes*\nThe documentation lists these for .${escapeText(zoneName)} without explaining them: ${zone.errorCodes.map(code).join(' ')}`,
       ),
-    context(UNDOCUMENTED_TASKS),
+    context(UNDOCUMENTED_TASKS_NOTE),
   ]);
 }
 
-export const UNDOCUMENTED_TASKS =
+export const UNDOCUMENTED_TASKS_NOTE =
   'I can’t do single sign-on, contact management, or tasks such as updateStatus, preack, restoreNE, restoreARGP and restoreRenew. The service’s documentation doesn’t show how to request them.';
 
 export function zonesMessage(zones: readonly ZoneProfile[]): Message {
@@ -140,7 +140,7 @@ function nameBlocks(
       ? []
       : [
           section(
-            `Transfers are locked until *${formatUtcDate(transferLock.until)}*, ${count(transferLock.days, 'day')} after the ${transferLock.since}.`,
+            `Transfers are locked until *${formatUtcDate(transferLock.until)}*, ${formatCount(transferLock.days, 'day')} after the ${transferLock.since}.`,
           ),
         ];
   if (dates === undefined) {
@@ -206,17 +206,17 @@ function zoneFields(zone: ZoneProfile): SectionField[] {
       'Period',
       periodYears.max === undefined
         ? `${periodYears.min} or more`
-        : `${periodYears.min} to ${periodYears.max} years (the documentation gives no unit)`,
+        : `${periodYears.min} to ${periodYears.max} years (unit not documented)`,
     ],
     ['Nameservers', nameServers.max === undefined ? 'hostnames' : `${nameServers.min} to ${nameServers.max}`],
     optionalField('Transfer', [
       transfer.isAuthCodeRequired ? authCodeText : undefined,
-      transfer.autoApproveDays && `completes within ${count(transfer.autoApproveDays, 'day')}`,
+      transfer.autoApproveDays && `completes within ${formatCount(transfer.autoApproveDays, 'day')}`,
       transfer.includesRenewal === true ? 'also renews the name' : undefined,
     ]),
     optionalField('Transfer lock', [
       transfer.lockDays &&
-        `for ${count(transfer.lockDays, 'day')} after a registration or owner change; no other lock is documented`,
+        `for ${formatCount(transfer.lockDays, 'day')} after a registration or owner change; no other lock is documented`,
     ]),
     optionalField('Required contact fields', [zone.requiredContactFields.map(contactFieldText).join(', ')]),
     optionalField('Premium names', [zone.premiumNamesNote]),
@@ -263,7 +263,7 @@ function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
   return table({
     caption: `Tasks for .${zoneName}`,
     columns: ['Task', 'Paid', 'Processing', 'Note'],
-    rows: [...rows, ...UNLISTED_TASKS.map((task) => [task, 'not documented', 'not documented', ''])],
+    rows: [...rows, ...UNLISTED_TASK_LABELS.map((task) => [task, 'not documented', 'not documented', ''])],
     pageSize: 20,
   });
 }
@@ -277,8 +277,8 @@ function lifecycleBlocks(zone: ZoneProfile): AnyBlock[] {
       lifecycle.autoRenews
         ? `• A name renews automatically (standard auto-renew). A ${lifecycle.autoRenewGraceDays}-day grace period follows, which ends early if the name is deleted.`
         : `• A ${lifecycle.autoRenewGraceDays}-day grace period follows.`,
-      `• After a deletion, it can be restored for ${count(lifecycle.redemptionDays, 'day')}.`,
-      `• Then it’s pending deletion for ${count(lifecycle.pendingDeleteDays, 'day')} and can’t be restored. After that, anyone can register it.`,
+      `• After a deletion, it can be restored for ${formatCount(lifecycle.redemptionDays, 'day')}.`,
+      `• Then it’s pending deletion for ${formatCount(lifecycle.pendingDeleteDays, 'day')} and can’t be restored. After that, anyone can register it.`,
     ),
   ];
 }

@@ -1,14 +1,14 @@
 import type { IncidentKind } from '../../names/unexplained-changes.ts';
 import type { Capability } from '../capability.ts';
-import { quote } from '../kit/blocks.ts';
+import { escapeLine } from '../kit/blocks.ts';
 
-/* Says what to do about an unexpected change of a name. `docs/runbook.md` has more details. */
+/* Says what to do about an unexpected change to a name. `docs/runbook.md` has more details. */
 
 interface Runbook {
-  /** Questions to the domain service, and other steps. */
+  /** Questions for the domain service, and other steps. */
   readonly steps: readonly string[];
   /** An order that helps while the name is at the team's registrar. */
-  readonly order?: string;
+  readonly orderStep?: string;
   readonly warnings: readonly string[];
   /** Other people to call. */
   readonly contacts?: string;
@@ -41,7 +41,7 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
   },
   nameservers: {
     steps: ['Ask the service who changed the nameservers, and with which account.'],
-    order: 'If no one here did it, restore them with `/domain nameservers`.',
+    orderStep: 'If no one here did it, restore them with `/domain nameservers`.',
     warnings: [
       'Don’t use login links emailed to this name since then.',
       'Don’t turn off DNSSEC to make it resolve.',
@@ -75,7 +75,7 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
   },
   pending_delete: {
     steps: ['Ask the service who deleted it, and how long it can be restored.'],
-    order:
+    orderStep:
       'Restore it with `/domain restore` before the deadline. There’s a fee, and after that day the name is lost.',
     warnings: ['Don’t register it again: it isn’t available yet, and a restore brings it back.'],
     contacts: 'The people who run its mail and website, because both stop working.',
@@ -90,20 +90,20 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
   },
   delegation_gone: {
     steps: ['Ask the service why the name is no longer in its zone, and who did it.'],
-    order: 'If the service says it has no nameservers, set them with `/domain nameservers`.',
+    orderStep: 'If the service says it has no nameservers, set them with `/domain nameservers`.',
     warnings: ['Don’t look for the fault in your nameservers: nothing points to them.'],
     contacts: 'The people who run its mail and website, because both stop working.',
   },
   nameserver_registrable: {
     steps: ['Register that server’s domain yourself if it’s available: its holder controls your name.'],
-    order: 'Remove that server with `/domain nameservers`.',
+    orderStep: 'Remove that server with `/domain nameservers`.',
     warnings: ['Don’t wait: anyone can register that domain.'],
   },
   all_lame: {
     steps: [
       'Ask the nameservers’ operator to set up the zone again: at many providers anyone can set it up in their own account.',
     ],
-    order: 'Or set nameservers that answer for the name with `/domain nameservers`.',
+    orderStep: 'Or set nameservers that answer for the name with `/domain nameservers`.',
     warnings: ['Don’t ignore it because the name is unused: others could get mail and certificates for it.'],
   },
   unregistered: {
@@ -125,8 +125,7 @@ export interface RegistrarInfo extends Capability {
 
 const AT_OTHER_REGISTRAR =
   'It’s already at another registrar, so you can’t change it with an order. The service has to get it back first.';
-/** Changes that can be stopped, then those that can be reverted, then those that can be disputed. */
-const MOST_USEFUL_FIRST: readonly IncidentKind[] = [
+const KINDS_MOST_URGENT_FIRST: readonly IncidentKind[] = [
   'pending_transfer',
   'registrar',
   'unregistered',
@@ -159,27 +158,28 @@ export function runbookLines(
   kinds: readonly IncidentKind[],
   { isAtOtherRegistrar, registrar, hasService }: RegistrarInfo,
 ): string[] {
-  const superseded = new Set(kinds.flatMap((kind) => SUPERSEDED_KINDS[kind] ?? []));
-  const runbooks = MOST_USEFUL_FIRST.filter((kind) => kinds.includes(kind) && !superseded.has(kind)).map(
-    (kind) => RUNBOOKS[kind],
-  );
-  const orders = hasService ? runbooks.flatMap(({ order }) => order ?? []) : [];
-  const service = hasService ? 'the domain service' : 'the registrar';
-  const support =
+  const supersededKinds = new Set(kinds.flatMap((kind) => SUPERSEDED_KINDS[kind] ?? []));
+  const runbooks = KINDS_MOST_URGENT_FIRST.filter(
+    (kind) => kinds.includes(kind) && !supersededKinds.has(kind),
+  ).map((kind) => RUNBOOKS[kind]);
+  const orderSteps = hasService ? runbooks.flatMap(({ orderStep }) => orderStep ?? []) : [];
+  const serviceName = hasService ? 'the domain service' : 'the registrar';
+  const supportText =
     registrar === undefined
-      ? `${service}’s support.`
-      : `${service}’s support${hasService ? ', or the registrar' : ''} (${quote(registrar)}).`;
-  const toLine = (step: string) => `• ${hasService ? step : step.replaceAll('the service', 'the registrar')}`;
+      ? `${serviceName}’s support.`
+      : `${serviceName}’s support${hasService ? ', or the registrar' : ''} (${escapeLine(registrar)}).`;
+  const formatStep = (step: string) =>
+    `• ${hasService ? step : step.replaceAll('the service', 'the registrar')}`;
   const steps = [
     ...runbooks.flatMap((runbook) => runbook.steps),
-    ...(orders.length === 0 ? [] : isAtOtherRegistrar ? [AT_OTHER_REGISTRAR] : orders),
+    ...(orderSteps.length === 0 ? [] : isAtOtherRegistrar ? [AT_OTHER_REGISTRAR] : orderSteps),
   ];
   return [
     '*What to do*',
-    `• Call ${support} *Raise the alarm* notifies the owner, the approvers and the admins.`,
-    ...steps.map(toLine),
+    `• Call ${supportText} *Raise the alarm* notifies the owner, the approvers and the admins.`,
+    ...steps.map(formatStep),
     '*What not to do*',
-    ...[...new Set(runbooks.flatMap(({ warnings }) => warnings))].map(toLine),
+    ...[...new Set(runbooks.flatMap(({ warnings }) => warnings))].map(formatStep),
     ...(runbooks.some(({ contacts }) => contacts !== undefined)
       ? [
           '*Who else to call*',

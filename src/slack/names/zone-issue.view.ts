@@ -2,9 +2,9 @@ import { ORDER_TASKS } from '../../orders/tasks.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import type { ZoneIssue } from '../../zones/zone-issue.ts';
 
-/* Messages for names that break rules of their zone or of DNS, with what to enter instead. Plain text. */
+/* Plain-text messages for input that breaks a rule of the zone or of DNS. */
 
-type Issue<Code extends ZoneIssue['code']> = Extract<ZoneIssue, { readonly code: Code }>;
+type ZoneIssueOf<Code extends ZoneIssue['code']> = Extract<ZoneIssue, { readonly code: Code }>;
 
 export function formatZoneIssue(issue: ZoneIssue): string {
   switch (issue.code) {
@@ -64,7 +64,7 @@ function formatCharacter(character: string): string {
   return character === '_' ? 'an underscore' : `“${character}”`;
 }
 
-function formatNameServerCount({ zone, given, min, max }: Issue<'nameserver_count'>): string {
+function formatNameServerCount({ zone, given, min, max }: ZoneIssueOf<'nameserver_count'>): string {
   const subject = zone === undefined ? 'A name' : `A .${zone} name`;
   const noun = (max ?? min) === 1 ? 'nameserver' : 'nameservers';
   const change = given < min ? 'Add more' : 'Remove some';

@@ -8,16 +8,16 @@ import {
   capitalize,
   code,
   context,
-  count,
+  escapeLine,
   escapeText,
+  formatCount,
   formatLocalTime,
   formatUtcDate,
-  quote,
   section,
 } from '../kit/blocks.ts';
 import { noticeView, preformattedBlock } from '../kit/form.ts';
 
-/* The service's answer in its own words: a summary on the order, and the whole answer behind a button. */
+/* The service's answer, in the service's words: the order shows a summary, and a button shows the whole answer. */
 
 /** The path of a nested field looks like `owner.user`. */
 type AnswerField = readonly [path: string, value: string];
@@ -49,24 +49,24 @@ export function formatFieldName(path: string): string {
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/[_.]+/g, ' ')
     .toLowerCase();
-  return capitalize(quote(words, 100));
+  return capitalize(escapeLine(words, 100));
 }
 
-const ISO_MOMENT = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d))?$/;
+const ISO_DATE_OR_TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d))?$/;
 
-export function isMoment(value: string): boolean {
-  return ISO_MOMENT.test(value) && !Number.isNaN(Date.parse(value));
+export function isDateOrTime(value: string): boolean {
+  return ISO_DATE_OR_TIME.test(value) && !Number.isNaN(Date.parse(value));
 }
 
 /** The first date whose path contains `expir`. */
 export function findExpiry(data: unknown): Date | undefined {
   const [, value] =
-    listAnswerFields(data).find(([path, text]) => /expir/i.test(path) && isMoment(text)) ?? [];
+    listAnswerFields(data).find(([path, text]) => /expir/i.test(path) && isDateOrTime(text)) ?? [];
   return value === undefined ? undefined : new Date(value);
 }
 
 function formatValue(value: string): string {
-  if (!isMoment(value)) return quote(value, 300);
+  if (!isDateOrTime(value)) return escapeLine(value, 300);
   const date = new Date(value);
   return value.length === 'YYYY-MM-DD'.length ? formatUtcDate(date) : formatLocalTime(date);
 }
@@ -74,8 +74,8 @@ function formatValue(value: string): string {
 /** The object that an answer is about, such as `User nora, 4`. Empty if the answer names none. */
 function formatObject({ object }: ItemResult): string {
   const name = [object?.type, object?.value].filter((part) => part !== undefined && part !== '').join(' ');
-  const summary = object?.summary === undefined ? '' : count(object.summary, 'record');
-  return quote([name, summary].filter((part) => part !== '').join(', '));
+  const recordCountText = object?.summary === undefined ? '' : formatCount(object.summary, 'record');
+  return escapeLine([name, recordCountText].filter((part) => part !== '').join(', '));
 }
 
 export function otherObjectLines({ name, result }: OrderItem): string[] {
@@ -86,13 +86,13 @@ export function otherObjectLines({ name, result }: OrderItem): string[] {
 function answerFieldLines(result: ItemResult): string[] {
   const { data, hasFullAnswer } = result;
   const fields = listAnswerFields(data);
-  const datesFirst = fields.toSorted(([, a], [, b]) => Number(isMoment(b)) - Number(isMoment(a)));
+  const sortedFields = fields.toSorted(([, a], [, b]) => Number(isDateOrTime(b)) - Number(isDateOrTime(a)));
   const hiddenCount = fields.length - MAX_LISTED_FIELDS;
   const objectText = formatObject(result);
   return dropMissing([
     objectText !== '' && `For: ${objectText}`,
     // The path is empty if the data is a single value.
-    ...datesFirst
+    ...sortedFields
       .slice(0, MAX_LISTED_FIELDS)
       .map(([path, value]) => `• ${path === '' ? '' : `${formatFieldName(path)}: `}${formatValue(value)}`),
     hiddenCount > 0 && `• and ${hiddenCount} more`,
@@ -103,8 +103,8 @@ function answerFieldLines(result: ItemResult): string[] {
   ]);
 }
 
-/** The answers without status and messages. If there are several items, their names are headings. */
-export function answerSections({ items }: Order, formatName: (name: string) => string): string[] {
+/** The fields of the answers. If there are several items, their names are headings. */
+export function answerLines({ items }: Order, formatName: (name: string) => string): string[] {
   return items.flatMap(({ name, result }) => {
     const fieldLines = result === undefined ? [] : answerFieldLines(result);
     return fieldLines.length === 0 || items.length === 1
@@ -116,23 +116,23 @@ export function answerSections({ items }: Order, formatName: (name: string) => s
 /** Formats the kind of a status or message. Kinds other than SUCCESS are bold. */
 export function formatKind(kind: string | undefined): string | undefined {
   if (kind === undefined || kind.trim() === '') return undefined;
-  return kind.toUpperCase() === 'SUCCESS' ? quote(kind, 40) : `*${quote(kind, 40)}*`;
+  return kind.toUpperCase() === 'SUCCESS' ? escapeLine(kind, 40) : `*${escapeLine(kind, 40)}*`;
 }
 
 /** For example, “*NOTICE* `MSG13003` The user is notified. (user kim, 4)”. */
 export function messageLine({ status, code: messageCode, text, objects = [] }: ResultMessage): string {
-  const objectsText = objects.map(({ type, value }) => quote(`${type} ${value}`.trim(), 200)).join(', ');
+  const objectsText = objects.map(({ type, value }) => escapeLine(`${type} ${value}`.trim(), 200)).join(', ');
   return [
     formatKind(status),
     messageCode === undefined ? undefined : code(messageCode),
-    text === undefined || text === '' ? undefined : quote(text, 500),
+    text === undefined || text === '' ? undefined : escapeLine(text, 500),
     objectsText === '' ? undefined : `(${objectsText})`,
   ]
     .filter((part) => part !== undefined)
     .join(' ');
 }
 
-/** The button is shown if the order doesn't show the whole answer. */
+/** The button is shown if more of an answer is stored than the order shows. */
 export function answerButtons({ id, items }: Order) {
   return items.some(({ result }) => result?.hasFullAnswer === true)
     ? [button('order_data', 'Full response', id)]

@@ -5,7 +5,7 @@ import type { RetryOutcome } from '../../orders/retry-button.ts';
 import type { RequestIssue } from '../../service/request-issue.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../accounts/link.view.ts';
-import { code, count, escapeText, type Message, textMessage } from '../kit/blocks.ts';
+import { code, escapeText, formatCount, type Message, textMessage } from '../kit/blocks.ts';
 import { issueText } from './input-issue.view.ts';
 import { orderTitle, STATES } from './order.view.ts';
 import { refusalText } from './refusal.view.ts';
@@ -15,7 +15,7 @@ import { requestIssueText } from './request-issue.view.ts';
 
 /**
  * Says why no order was created.
- * @param canSeeOrder whether the person may see the open order that it conflicts with
+ * @param canSeeOrder whether the person may see the open order that the request conflicts with
  */
 export function rejectionMessage(
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
@@ -23,7 +23,7 @@ export function rejectionMessage(
 ): Message {
   switch (outcome.kind) {
     case 'already_open':
-      return textMessage(openAlreadyText(outcome.order, canSeeOrder));
+      return textMessage(alreadyOpenText(outcome.order, canSeeOrder));
     case 'not_linked':
       return NOT_LINKED;
     case 'unsupported':
@@ -42,8 +42,9 @@ export function rejectionMessage(
 const MAX_SHOWN_ISSUES = 10;
 
 function formatIssues(issueTexts: readonly string[]): string {
-  const [only, ...others] = issueTexts;
-  if (only !== undefined && others.length === 0) return `Nothing was requested. ${escapeText(only)}`;
+  const [firstText, ...others] = issueTexts;
+  if (firstText !== undefined && others.length === 0)
+    return `Nothing was requested. ${escapeText(firstText)}`;
   const bullets = issueTexts.slice(0, MAX_SHOWN_ISSUES).map((text) => `• ${escapeText(text)}`);
   const hiddenCount = issueTexts.length - bullets.length;
   if (hiddenCount > 0) bullets.push(`• … and ${hiddenCount} more.`);
@@ -51,7 +52,7 @@ function formatIssues(issueTexts: readonly string[]): string {
 }
 
 /** Says that the request duplicates an open order. */
-function openAlreadyText(order: Order, canSeeOrder: boolean): string {
+function alreadyOpenText(order: Order, canSeeOrder: boolean): string {
   return canSeeOrder
     ? `Nothing was requested. An order for this is already open: ${code(order.id)} *${escapeText(orderTitle(order))}*, requested by <@${order.requesterId}>. To see it, use \`/domain order ${order.id}\`.`
     : 'Nothing was requested. A private order for this is already open. Only its requester, approvers and admins can see it. Ask an approver about it.';
@@ -61,10 +62,10 @@ function openAlreadyText(order: Order, canSeeOrder: boolean): string {
  * Plain text, because field errors have no markup.
  * @param names the names in the form, in ASCII
  */
-export function openAlreadyFieldText(order: Order, names: readonly string[], canSeeOrder: boolean): string {
+export function alreadyOpenFieldText(order: Order, names: readonly string[], canSeeOrder: boolean): string {
   const sharedNames = order.items.map(({ name }) => name).filter((name) => names.includes(name));
   const [first = orderTitle(order), ...others] = sharedNames.map(formatDomainName);
-  const namesText = others.length === 0 ? first : `${first} and ${count(others.length, 'other name')}`;
+  const namesText = others.length === 0 ? first : `${first} and ${formatCount(others.length, 'other name')}`;
   const remedy = `Nothing was requested. Remove ${others.length === 0 ? 'the name' : 'them'} and try again`;
   return canSeeOrder
     ? `${namesText}: order ${order.id} is already open. ${remedy}, or see the order with /domain order ${order.id}.`
@@ -86,12 +87,12 @@ export function requestedText(order: Order): string {
 /** @param retryInMs time until the next attempt to post the card */
 export function missingCardMessage(order: Order, retryInMs: number | undefined): Message {
   const { id } = order;
-  const retry =
+  const retryText =
     retryInMs === undefined
       ? 'I’ll post it as soon as Slack accepts it.'
-      : `I’ll try again in ${count(Math.max(Math.ceil(retryInMs / 1_000), 1), 'second')}, and keep trying until Slack accepts it.`;
+      : `I’ll try again in ${formatCount(Math.max(Math.ceil(retryInMs / 1_000), 1), 'second')}, and keep trying until Slack accepts it.`;
   return textMessage(
-    `Your order is saved: *${escapeText(orderTitle(order))}*, order ${code(id)}. I can’t post it in Slack right now. ${retry} To see the order, use \`/domain order ${id}\`.`,
+    `Your order is saved: *${escapeText(orderTitle(order))}*, order ${code(id)}. I can’t post it in Slack right now. ${retryText} To see the order, use \`/domain order ${id}\`.`,
   );
 }
 
@@ -99,7 +100,7 @@ export function retryMessage({ id, state }: Order): Message {
   return textMessage(
     isOpen(state)
       ? `Requested again as order ${code(id)}. I’m posting the card.`
-      : `This was already retried as order ${code(id)} (${STATES[state].words}). To see it, use \`/domain order ${id}\`.`,
+      : `This was already retried as order ${code(id)} (${STATES[state].shortText}). To see it, use \`/domain order ${id}\`.`,
   );
 }
 
@@ -114,11 +115,11 @@ export function accountChangedText(account: Account): string {
   return `Your active account is now ${code(formatAccountName(account))}, not the one this form opened with. Nothing was requested. Check the fields, then submit again.`;
 }
 
-/** For a `renew` command whose last word can't be read. */
+/** For a `renew` command whose last word is neither a name nor a number. */
 export const UNREADABLE_LAST_WORD =
   'Nothing was requested. The last word isn’t a full domain name, such as cafe.rest, or a number of years, such as 2.';
-export const yearsLastText = (line: string) =>
-  `Nothing was requested. Put the number of years last: ${code(line)}.`;
+export const misplacedPeriodText = (command: string) =>
+  `Nothing was requested. Put the number of years last: ${code(command)}.`;
 
-export const noContactIdText = (id: string) =>
+export const invalidContactIdText = (id: string) =>
   `${code(id)} isn’t a contact ID. Enter only the ID, such as \`/domain ssl-contact 501\`.`;

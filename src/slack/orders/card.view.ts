@@ -1,36 +1,35 @@
 import type { SectionBlock } from '@slack/types';
 import { isDemoContext } from '../../accounts/account.ts';
-import type { PendingDecision } from '../../approvals/approvers.ts';
+import type { PendingRequirements } from '../../approvals/approvers.ts';
 import type { Briefing, DraftBriefing } from '../../approvals/briefing.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import {
-  findUpcomingTime,
+  findUpcomingSendTime,
   findWaitingItems,
   getAccountOwner,
   isFinal,
-  isWaitingForChosenTime,
+  isWaitingForSendTime,
   type Order,
-  type OrderItem,
 } from '../../orders/order.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import type { PreviousNameServers } from '../../orders/undo.ts';
 import { acceptsUnsignedApprovals, findSilentIds, needsSignatures } from '../../policy/policy.ts';
-import type { Charge } from '../../zones/zone-tasks.ts';
+import type { ChargeStatus } from '../../zones/zone-tasks.ts';
 import {
-  approverName,
-  approverNameInSentence,
   changedRequirementsLine,
   collectRules,
   findLastProgress,
   findLoggedApprovers,
-  findNeededApprovals,
   findValidApprovers,
+  formatApprover,
+  formatApproverInSentence,
+  formatRuleNames,
+  getNeededApprovalCount,
   hasPolicyRule,
   requirementLines,
-  ruleNames,
   standInLines,
 } from '../approvals/decision.view.ts';
 import {
@@ -39,7 +38,7 @@ import {
   emergencyText,
   signOffButtons,
 } from '../approvals/emergency.view.ts';
-import { findingLines, isMixed, pauseButtons, pausedText, tallyText } from '../bulk/bulk.view.ts';
+import { findingLines, hasMixedStates, pauseButtons, pausedText, tallyText } from '../bulk/bulk.view.ts';
 import { formatExpiryChange, formatExpiryLine, listExpiryWarnings } from '../expiry/expiry.view.ts';
 import {
   actions,
@@ -47,9 +46,10 @@ import {
   capitalize,
   code,
   context,
-  count,
   escapeExceptCode,
+  escapeLine,
   escapeText,
+  formatCount,
   formatLocalTime,
   header,
   joinAtMost,
@@ -60,64 +60,63 @@ import {
   mention,
   mentionApprover,
   message,
-  moreMenu,
-  quote,
+  overflowMenu,
   type SectionField,
   section,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { isDirectMessage, uncapitalize } from '../kit/mrkdwn.ts';
-import { countPhoneLines, cutToLines, fitLines, MAX_LINES } from '../kit/phone.ts';
+import { countPhoneLines, fitLines, MAX_LINES, truncateToLines } from '../kit/phone.ts';
 import { inForceText, MAX_HELD_ON_CARD, previewLines } from '../mandates/mandate.view.ts';
 import {
   budgetWarning,
+  formatApprovedOverrun,
   formatBudgets,
-  formatExceededBudget,
   isWaitingOnlyForAdmin,
 } from '../money/budget.view.ts';
 import {
   amountsText,
-  findHistoricCosts,
+  findLoggedCosts,
   formatCost,
-  hasPremiumNote,
+  needsPremiumNote,
   priceChangeLine,
 } from '../money/price.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { openIncidentLine } from '../names/incident.view.ts';
 import { impactChangeLines, impactLines, impactWarnings } from './impact.view.ts';
 import {
-  approverList,
-  briefResult,
+  approverListText,
+  briefResultText,
   decisionButtons,
   findLapsedApprovals,
   formatAccount,
   formatContext,
-  formatLapsed,
+  formatItemName,
+  formatLapsedApprovals,
   formatOutcomeShare,
   type HistoryEvent,
   type HistoryEventOf,
   hintLines,
   isMandateInForce,
   isOnlyAccepted,
-  itemName,
   newExpiryTexts,
   nextStepTexts,
   orderButton,
+  orderDetailsButton,
   orderTitle,
   reasonSuffix,
   receiptButton,
   resolveButtons,
   resultLines,
   retryButtons,
-  reviewButton,
-  sentLines,
+  sentRequestLines,
   shortHash,
   stateIcon,
   stateText,
   stopButtons,
   unsignedApproveButton,
 } from './order.view.ts';
-import { commonFields, isOverXml, isStatementShown, timeText } from './statement.view.ts';
+import { commonFields, isSentOverXml, isStatementShown, sendTimeText } from './statement.view.ts';
 import { reopenReasonText, retryReasonText, summaryText } from './summary.view.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
@@ -129,8 +128,8 @@ export interface CardBriefing extends Briefing {
 
 /** The offer to restore the previous nameservers, and its deadline. */
 export interface UndoOffer {
-  readonly until: Date;
-  readonly previous: Exclude<PreviousNameServers, { readonly kind: 'same' }>;
+  readonly deadline: Date;
+  readonly previousNameServers: Exclude<PreviousNameServers, { readonly kind: 'same' }>;
 }
 
 /** The block id of the card's buttons. */
@@ -138,20 +137,20 @@ export function buildCardBlockId(orderId: string): string {
   return `order_${orderId}`;
 }
 
-/** @returns undefined for other messages */
+/** @returns the order's id, or undefined if the block isn't on a card */
 export function parseCardBlockId(blockId: string): string | undefined {
   return /^order_([a-z0-9]+)$/.exec(blockId)?.[1];
 }
 
 /**
- * The card of an order, sized for a phone. A pending order's card shows the request, the warnings and the buttons. An
- * ended order's card has three lines. *Details* explains the rest, and the thread has the history.
+ * The card of an order, sized for a phone. A pending order's card shows the request, warnings and buttons. Later, the
+ * card shows the state. *Details* shows the rest, and the thread has the history.
  */
 export function orderCard(order: Order, briefing: CardBriefing): Message {
   const textOnlyHint = `Order ${code(order.id)}. ${buttonsHint(`/domain order ${order.id}`)}`;
-  if (order.state !== 'PENDING') return { ...closedCard(order, briefing), textOnlyHint };
-  const card = pendingCard(order, briefing, true);
-  if (isCardComplete(order, briefing, card)) return { ...card, textOnlyHint };
+  if (order.state !== 'PENDING') return { ...nonPendingCard(order, briefing), textOnlyHint };
+  const fullCard = pendingCard(order, briefing, true);
+  if (isCardComplete(order, briefing, fullCard)) return { ...fullCard, textOnlyHint };
   return { ...pendingCard(order, briefing, false), textOnlyHint };
 }
 
@@ -169,21 +168,23 @@ function pendingCard(order: Order, briefing: CardBriefing, isFullyShown: boolean
     section(
       ...pendingLines(order, briefing),
       requestedLine(order),
-      ...timeLines(order, history),
+      ...timeWarnings(order, history),
       ...questionLines(history),
       ...contentLines(order, briefing),
     ),
-    ...lineSections(briefing.preview === undefined ? [] : previewLines(briefing.preview, MAX_HELD_ON_CARD)),
+    ...lineSections(
+      briefing.mandatePreview === undefined ? [] : previewLines(briefing.mandatePreview, MAX_HELD_ON_CARD),
+    ),
     ...lineSections(unusualLines(order, briefing)),
     ...actions(buildCardBlockId(order.id), [
       ...decisionButtons(order, isFullyShown),
-      moreMenu('order_more', [
-        (isFullyShown || needsSignatures(order.requirements)) && reviewButton(order),
+      overflowMenu('order_more', [
+        (isFullyShown || needsSignatures(order.requirements)) && orderDetailsButton(order),
         isFullyShown && unsignedApproveButton(order),
         isFullyShown && acceptsUnsignedApprovals(order.requirements) && commentButton(order),
         orderButton(order, 'order_ask', 'Ask a question'),
         orderButton(order, 'order_cancel', 'Cancel'),
-        ...(isFullyShown ? breakGlassButtons(order, briefing.decision) : []),
+        ...(isFullyShown ? breakGlassButtons(order, briefing.pendingRequirements) : []),
       ]),
     ]),
     context(formatFooter(order, briefing, listRuleNames(briefing))),
@@ -191,14 +192,14 @@ function pendingCard(order: Order, briefing: CardBriefing, isFullyShown: boolean
   ]);
 }
 
-function closedCard(order: Order, briefing: CardBriefing): Message {
+function nonPendingCard(order: Order, briefing: CardBriefing): Message {
   const { history } = briefing;
   const title = cardTitle(order, briefing);
-  const head = header(`${stateIcon(order)} ${title}`);
+  const headerBlock = header(`${stateIcon(order)} ${title}`);
   const isUnknown = order.state === 'UNKNOWN';
   const visibleButtons = isUnknown ? resolveButtons(order) : pauseButtons(order);
-  const cardMenu = moreMenu('order_more', [
-    reviewButton(order),
+  const cardMenu = overflowMenu('order_more', [
+    orderDetailsButton(order),
     ...stopButtons(order),
     ...retryButtons(order, briefing.now),
     ...undoButtons(order, briefing),
@@ -206,18 +207,20 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
     isFinal(order.state) && receiptButton(order),
   ]);
   const otherLines = dropMissing([
-    ...(isWaitingForChosenTime(order) ? timeLines(order, history) : []),
+    ...(isWaitingForSendTime(order) ? timeWarnings(order, history) : []),
     isPaused(order) && order.expiresAt && `Resume by ${formatLocalTime(order.expiresAt)}`,
-    ...(isUnknown ? [...singleResultLines(order), ...sentLines(order), NO_RESEND, ...hintLines(order)] : []),
+    ...(isUnknown
+      ? [...singleResultLines(order), ...sentRequestLines(order), NO_RESEND, ...hintLines(order)]
+      : []),
     briefing.undo && undoOfferText(briefing.undo),
-    order.bulk !== undefined && isMixed(order) && tallyText(order),
+    order.bulk !== undefined && hasMixedStates(order) && tallyText(order),
   ]);
   const maxLinesAbove = (footer: string) =>
-    MAX_LINES.endedCard - countPhoneLines(head.text.text) - countPhoneLines(footer);
+    MAX_LINES.endedCard - countPhoneLines(headerBlock.text.text) - countPhoneLines(footer);
   const fullFooter = formatFooter(order, briefing, listRuleNames(briefing));
-  // If there is no room for the first line, the footer leaves out the rules.
-  const hasRoom = countPhoneLines(stateLine(order, history)) <= maxLinesAbove(fullFooter);
-  const footer = hasRoom ? fullFooter : formatFooter(order, briefing, []);
+  // If the state doesn't fit above the full footer, the footer leaves out the rules.
+  const hasRoomForState = countPhoneLines(stateLine(order, history)) <= maxLinesAbove(fullFooter);
+  const footer = hasRoomForState ? fullFooter : formatFooter(order, briefing, []);
   const maxLines = Math.max(maxLinesAbove(footer), 1);
   const body = section(
     ...(isFinal(order.state)
@@ -226,7 +229,7 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   );
   const hasButtonRow = visibleButtons.length > 0;
   return message(`${escapeText(title)}: ${uncapitalize(formatShortState(order, history))}`, [
-    head,
+    headerBlock,
     hasButtonRow ? body : addMenu(body, buildCardBlockId(order.id), cardMenu),
     ...(hasButtonRow ? actions(buildCardBlockId(order.id), [...visibleButtons, cardMenu]) : []),
     context(footer),
@@ -234,12 +237,12 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   ]);
 }
 
-/** Plain text, such as `Renew cafe.rest for 2 years · about €36.00`, and `Renewed cafe.rest …` when it is done. */
+/** Plain text, such as `Renew cafe.rest for 2 years · about €36.00`, or `Renewed cafe.rest …` when done. */
 export function cardTitle(
   order: Order,
   { cost, history }: { readonly cost: Briefing['cost']; readonly history: readonly HistoryEvent[] },
 ): string {
-  const { atRequest, atApproval } = findHistoricCosts(history);
+  const { atRequest, atApproval } = findLoggedCosts(history);
   const { sums = [] } = cost ?? atApproval ?? atRequest ?? {};
   const price = sums.length === 0 ? '' : ` · about ${amountsText(sums)}`;
   const demoPrefix = isDemoContext(order.account.context) ? 'DEMO · ' : '';
@@ -254,15 +257,17 @@ function selectTense(order: Order): 'to do' | 'done' {
   return order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state) ? 'done' : 'to do';
 }
 
-function findCharge({ task, items }: Order): Charge {
-  return findTask(task).findCharge(items.map(({ name }) => name));
+function findCharge({ task, items }: Order): ChargeStatus {
+  return getOrderTask(task).findCharge(items.map(({ name }) => name));
 }
 
 /** The approvers and the deadline. If several rules apply, each has its own line. */
-function pendingLines(order: Order, { approvers, decision, history }: Briefing): string[] {
+function pendingLines(order: Order, { approvers, pendingRequirements, history }: Briefing): string[] {
   const deadlineText = order.expiresAt === undefined ? '' : `, until ${formatLocalTime(order.expiresAt)}`;
   const requirements =
-    decision !== undefined && hasPolicyRule(decision.requirements.list) ? decision.requirements : undefined;
+    pendingRequirements !== undefined && hasPolicyRule(pendingRequirements.requirements.list)
+      ? pendingRequirements.requirements
+      : undefined;
   const mentions = approvers.map(mentionApprover);
   const pendingTexts =
     requirements !== undefined && requirements.list.length > 1
@@ -270,9 +275,9 @@ function pendingLines(order: Order, { approvers, decision, history }: Briefing):
       : [
           `Waiting for ${mentions.length === 0 ? 'approval' : joinWithOr(mentions, MAX_SHOWN_APPROVERS)}${deadlineText}`,
         ];
-  const [first = '', ...others] = pendingTexts;
-  const approvals = approvalTexts(order, history, decision);
-  return [`${stateIcon(order)} ${[first, ...approvals].join(' · ')}`, ...others];
+  const [firstLine = '', ...others] = pendingTexts;
+  const approvals = approvalTexts(order, history, pendingRequirements);
+  return [`${stateIcon(order)} ${[firstLine, ...approvals].join(' · ')}`, ...others];
 }
 
 const MAX_SHOWN_APPROVERS = 4;
@@ -281,19 +286,21 @@ const MAX_SHOWN_APPROVERS = 4;
 function requestedLine({ requesterId, reason }: Order): string {
   return reason === undefined
     ? `Requested by ${mention(requesterId)}`
-    : `${mention(requesterId)}: “${cutToLines(quote(reason, 1_000), MAX_QUOTE_PHONE_LINES)}”`;
+    : `${mention(requesterId)}: “${truncateToLines(escapeLine(reason, 1_000), MAX_QUOTE_PHONE_LINES)}”`;
 }
 
 const MAX_QUOTE_PHONE_LINES = 3;
 
-function listRuleNames({ decision, history }: Briefing): readonly string[] {
-  return collectRules(decision, history).flatMap((rule) => (rule.kind === 'rule' ? ruleNames([rule]) : []));
+function listRuleNames({ pendingRequirements, history }: Briefing): readonly string[] {
+  return collectRules(pendingRequirements, history).flatMap((rule) =>
+    rule.kind === 'rule' ? formatRuleNames([rule]) : [],
+  );
 }
 
 function formatFooter(order: Order, { statement }: Briefing, rules: readonly string[]): string {
   const parts = [
     systemText(order),
-    isOverXml(statement) ? 'XML' : undefined,
+    isSentOverXml(statement) ? 'XML' : undefined,
     code(order.id),
     order.bulk === undefined ? undefined : `plan ${code(shortHash(order))}`,
     order.isPrivate ? 'private' : undefined,
@@ -309,10 +316,10 @@ export function systemText({ account }: Order): string {
 }
 
 /** For example, `alice/4`. Applications have no name. */
-function formatShortAccount({ login, context: number, ...account }: Order['account']): string {
+function formatShortAccount({ login, context: contextNumber, ...account }: Order['account']): string {
   if (account.isTeamAccount === true) return 'the team’s account';
   const name = account.method === 'trusted_application' ? 'application' : escapeText(login);
-  return number === undefined ? name : `${name}/${number}`;
+  return contextNumber === undefined ? name : `${name}/${contextNumber}`;
 }
 
 const MAX_CONTENT_LENGTH = 400;
@@ -323,10 +330,10 @@ function contentLines(order: Order, briefing: Briefing): string[] {
     const { skipped } = order.bulk;
     return skipped === 0
       ? []
-      : [`${skipped} of ${count(skipped + order.items.length, 'row')} in the file skipped`];
+      : [`${skipped} of ${formatCount(skipped + order.items.length, 'row')} in the file skipped`];
   }
   const expiryLine = briefing.expiryChange && formatExpiryLine(briefing.expiryChange);
-  const names = order.items.map(({ name }) => escapeText(itemName(order, name)));
+  const names = order.items.map(({ name }) => escapeText(formatItemName(order, name)));
   const title = orderTitle(order);
   const fieldsText = commonFields(briefing.statement, order)
     .filter(([label, value]) => label !== 'Period' || !title.endsWith(` for ${value}`))
@@ -344,7 +351,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
 }
 
 /** Warnings about the scheduled time. */
-function timeLines({ state }: Order, history: readonly HistoryEvent[]): string[] {
+function timeWarnings({ state }: Order, history: readonly HistoryEvent[]): string[] {
   const occursTwice = history.some((event) => event.kind === 'requested' && event.occursTwice === true);
   const reopening = history.findLast((event) => event.kind === 'reopened');
   return dropMissing([
@@ -357,32 +364,35 @@ function timeLines({ state }: Order, history: readonly HistoryEvent[]): string[]
 
 const MAX_SHOWN_NAMES = 5;
 
-/** Unusual facts about a pending order, in the order in which cards show them. */
+/** Unusual facts about a pending order, sorted as on its card. */
 export const UNUSUAL_FACTS = [
   ...(['price', 'account', 'retry', 'zone', 'policy', 'stand_in', 'budget', 'price_change'] as const),
   ...(['findings', 'expiry_change', 'incidents', 'impact', 'last_change', 'restore'] as const),
 ] as const;
 export type UnusualFact = (typeof UNUSUAL_FACTS)[number];
 
-function buildUnusualFacts(
+function buildUnusualLines(
   order: Order,
   briefing: Briefing,
 ): Readonly<Record<UnusualFact, readonly (string | undefined)[]>> {
-  const { decision, history, cost, budgets, expiryChange } = briefing;
+  const { pendingRequirements, history, cost, budgetComparison, expiryChange } = briefing;
   const isZoneUnknown = listTaskNotes(order).some((note) => note.code === 'zone_not_documented');
   return {
-    price: priceLines(order, briefing),
+    price: priceWarnings(order, briefing),
     account: [accountLine(order)],
     retry: [order.retryOf && `:warning: Retry of order ${code(order.retryOf)}, which failed`],
     zone: isZoneUnknown ? [':warning: No rules known for its zone: the service decides'] : [],
-    policy: [decision && changedRequirementsLine(decision)],
-    stand_in: decision === undefined ? [] : standInLines(decision).map((line) => `:warning: ${line}`),
-    budget: [budgets && budgetWarning(budgets, isWaitingForBudget(briefing))],
-    price_change: [cost && priceChangeLine(cost, findHistoricCosts(history).atRequest)],
+    policy: [pendingRequirements && changedRequirementsLine(pendingRequirements)],
+    stand_in:
+      pendingRequirements === undefined
+        ? []
+        : standInLines(pendingRequirements).map((line) => `:warning: ${line}`),
+    budget: [budgetComparison && budgetWarning(budgetComparison, isWaitingForBudget(briefing))],
+    price_change: [cost && priceChangeLine(cost, findLoggedCosts(history).atRequest)],
     findings: order.bulk === undefined ? [] : findingLines(order.bulk),
     expiry_change: expiryChange === undefined ? [] : listExpiryWarnings(expiryChange),
     incidents: briefing.incidents.map(openIncidentLine),
-    impact: impactFindings(briefing),
+    impact: impactWarningLines(briefing),
     last_change: [lastChangeLine(briefing)],
     restore: restorabilityLines(order, briefing),
   };
@@ -397,25 +407,25 @@ export function unusualLines(
   briefing: Briefing,
   excludedFacts: ReadonlySet<UnusualFact> = new Set(),
 ): string[] {
-  const facts = buildUnusualFacts(order, briefing);
-  return UNUSUAL_FACTS.flatMap((fact) => (excludedFacts.has(fact) ? [] : dropMissing(facts[fact])));
+  const linesByFact = buildUnusualLines(order, briefing);
+  return UNUSUAL_FACTS.flatMap((fact) => (excludedFacts.has(fact) ? [] : dropMissing(linesByFact[fact])));
 }
 
 /** Whether the order is pending only because of the budgets. */
-function isWaitingForBudget({ decision, history }: Briefing): boolean {
+function isWaitingForBudget({ pendingRequirements, history }: Briefing): boolean {
   return (
-    decision?.requirements.outcome === 'free' ||
-    (decision?.isStricter !== true && isWaitingOnlyForAdmin(history))
+    pendingRequirements?.requirements.outcome === 'free' ||
+    (pendingRequirements?.isStricter !== true && isWaitingOnlyForAdmin(history))
   );
 }
 
-function priceLines(order: Order, { cost }: Briefing): string[] {
+function priceWarnings(order: Order, { cost }: Briefing): string[] {
   const charge = findCharge(order);
-  // The title says that the price is unknown.
+  // If the charge isn't stated, the title already says that the price is unknown.
   if (charge === 'no' || charge === 'not_stated' || cost?.unknown === 0) return [];
   if (cost === undefined || cost.sums.length === 0)
     return [`:warning: This ${charge === 'yes' ? 'costs' : 'may cost'} money (price unknown)`];
-  return [`:warning: Price unknown for ${count(cost.unknown, 'name')}`];
+  return [`:warning: Price unknown for ${formatCount(cost.unknown, 'name')}`];
 }
 
 export function accountLine(order: Order): string | undefined {
@@ -425,10 +435,10 @@ export function accountLine(order: Order): string | undefined {
 }
 
 function listTaskNotes({ task, items }: Order) {
-  return findTask(task).listNotes(items.map(({ name }) => name));
+  return getOrderTask(task).listNotes(items.map(({ name }) => name));
 }
 
-/** For example, `Renewed a week ago for about €36.00`. The task would waste or repeat a recent payment. */
+/** A recent change that the order would waste or repeat, such as `Renewed a week ago for about €36.00`. */
 export function lastChangeLine({ lastChange, now }: DraftBriefing): string | undefined {
   const closedAt = lastChange?.order.closedAt;
   if (lastChange === undefined || closedAt === undefined) return undefined;
@@ -439,7 +449,7 @@ export function lastChangeLine({ lastChange, now }: DraftBriefing): string | und
       : ` for about ${amountsText(lastChange.cost.sums)}`;
   return days > RECENT_DAYS
     ? undefined
-    : `:warning: ${findTask(lastChange.order.task).words.pastTense} ${daysAgo(days)}${price}`;
+    : `:warning: ${getOrderTask(lastChange.order.task).words.pastTense} ${daysAgo(days)}${price}`;
 }
 
 /** Repeating a task within this time is unusual. */
@@ -462,28 +472,28 @@ export function restorabilityLines(order: Order, { restoreCost }: DraftBriefing)
   return [`Can be restored for ${note.restorableDays} days, ${price}`];
 }
 
-/** The impact, worst first, and how it has changed since the request. */
-export function impactFindings({ impact }: Briefing): string[] {
+/** Warnings about the impact, worst first, and how it has changed since the request. */
+export function impactWarningLines({ impact }: Briefing): string[] {
   if (impact === 'none') return [];
   if (impact === 'unseen') return [':warning: Still checking what would stop working'];
   const { atRequest, latest } = impact;
   return impactWarnings(latest, compareImpacts(atRequest, latest));
 }
 
-/** The explanations in *Details*. */
+/** The fields shown in *Details*. */
 export function orderFields(order: Order, briefing: Briefing): SectionField[] {
   return [
     ...costFields(order, briefing),
     ...(order.state === 'PENDING' ? approvalFields(order, briefing) : []),
-    ['Rules', ruleNames(collectRules(briefing.decision, briefing.history)) || undefined],
+    ['Rules', formatRuleNames(collectRules(briefing.pendingRequirements, briefing.history)) || undefined],
     ['Break glass', emergencyField(order, briefing.history)],
     ['Account', formatAccount(order)],
     [
       'Requested',
-      `${formatLocalTime(order.createdAt)}${order.reason === undefined ? '' : `: “${quote(order.reason, 1_000)}”`}`,
+      `${formatLocalTime(order.createdAt)}${order.reason === undefined ? '' : `: “${escapeLine(order.reason, 1_000)}”`}`,
     ],
     ['Owner', order.ownership?.owner && mention(order.ownership.owner)],
-    ['Purpose', order.ownership?.note && quote(order.ownership.note)],
+    ['Purpose', order.ownership?.note && escapeLine(order.ownership.note)],
     ['Plan', order.bulk && code(order.statementHash)],
     ['Retry of', order.retryOf && code(order.retryOf)],
     ['Visible to', order.isPrivate ? 'Only the requester, approvers and admins' : undefined],
@@ -497,7 +507,7 @@ function questionLines(history: readonly HistoryEvent[]): string[] {
   return lastQuestion === undefined
     ? []
     : [
-        `:speech_balloon: ${mention(lastQuestion.actor)} asks: “${cutToLines(quote(lastQuestion.question, 500), MAX_QUOTE_PHONE_LINES)}”`,
+        `:speech_balloon: ${mention(lastQuestion.actor)} asks: “${truncateToLines(escapeLine(lastQuestion.question, 500), MAX_QUOTE_PHONE_LINES)}”`,
       ];
 }
 
@@ -510,12 +520,13 @@ export function impactBlocks({ impact }: Briefing): SectionBlock[] {
   return lineSections([...impactLines(latest), ...impactChangeLines(compareImpacts(atRequest, latest))]);
 }
 
-function formatSending(order: Order, { decision, statement }: Briefing): string {
-  const approvalText = (findNeededApprovals(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
+function formatSending(order: Order, { pendingRequirements, statement }: Briefing): string {
+  const approvalText =
+    (getNeededApprovalCount(order, pendingRequirements) ?? 2) > 1 ? 'The last approval' : 'Approving';
   const requestsText =
     order.items.length === 1 ? 'the request' : `${order.items.length} requests, one per name,`;
-  const sendTime = findUpcomingTime(order);
-  if (!findTask(order.task).sendsRequests)
+  const sendTime = findUpcomingSendTime(order);
+  if (!getOrderTask(order.task).sendsRequests)
     return `${approvalText} puts the mandate in force. Nothing is sent until a name is due for renewal.`;
   const wavesText =
     order.bulk && order.items.length > order.bulk.waveSize && `in waves of ${order.bulk.waveSize}`;
@@ -523,14 +534,14 @@ function formatSending(order: Order, { decision, statement }: Briefing): string 
     sendTime === undefined
       ? `${approvalText} sends ${requestsText} ${wavesText || 'immediately'}`
       : `${capitalize(requestsText)} will be sent ${dropMissing([formatLocalTime(sendTime), wavesText]).join(', ')}`;
-  const interfaceText = isOverXml(statement) ? ', through the service’s XML interface' : '';
+  const interfaceText = isSentOverXml(statement) ? ', through the service’s XML interface' : '';
   return `${sendText}${interfaceText}. Everything that will be sent is shown here.`;
 }
 
 export function costFields(order: Order, briefing: Briefing): SectionField[] {
   const charge = findCharge(order);
   return [
-    ['Costs money', CHARGES[charge]],
+    ['Costs money', CHARGE_TEXTS[charge]],
     ['Price', charge === 'no' ? undefined : priceText(briefing)],
     ['Budget', budgetText(order, briefing)],
     ['Resume by', isPaused(order) ? order.expiresAt && formatLocalTime(order.expiresAt) : undefined],
@@ -541,33 +552,44 @@ export function costFields(order: Order, briefing: Briefing): SectionField[] {
 
 /** The current price while pending; later, the price at the approval or request. */
 function priceText({ cost, history }: Briefing): string | undefined {
-  const { atRequest, atApproval } = findHistoricCosts(history);
+  const { atRequest, atApproval } = findLoggedCosts(history);
   const shownCost = cost ?? atApproval ?? atRequest;
   return shownCost && formatCost(shownCost, atRequest);
 }
 
 /** While pending, the order's share of the budgets; later, the budgets that it exceeded. */
 function budgetText({ state }: Order, briefing: Briefing): string | undefined {
-  const { budgets, history } = briefing;
-  return budgets === undefined || state !== 'PENDING'
-    ? formatExceededBudget(history)
-    : formatBudgets(budgets, isWaitingForBudget(briefing));
+  const { budgetComparison, history } = briefing;
+  return budgetComparison === undefined || state !== 'PENDING'
+    ? formatApprovedOverrun(history)
+    : formatBudgets(budgetComparison, isWaitingForBudget(briefing));
 }
 
-function approvalFields({ expiresAt }: Order, { approvers, decision, history }: Briefing): SectionField[] {
+function approvalFields(
+  { expiresAt }: Order,
+  { approvers, pendingRequirements, history }: Briefing,
+): SectionField[] {
   const requirements =
-    decision !== undefined && hasPolicyRule(decision.requirements.list) ? decision.requirements : undefined;
-  const silentApprovers = findSilentIds(decision?.requirements.list ?? []);
+    pendingRequirements !== undefined && hasPolicyRule(pendingRequirements.requirements.list)
+      ? pendingRequirements.requirements
+      : undefined;
+  const silentApproverIds = findSilentIds(pendingRequirements?.requirements.list ?? []);
   return [
     ['Approve by', expiresAt && formatLocalTime(expiresAt)],
     ['Required approvals', requirements && requirementLines(requirements, history).join('\n')],
-    ['Approvers', requirements === undefined && approvers.length > 0 ? approverList(approvers) : undefined],
-    ['Approvers, not notified', silentApprovers.length > 0 ? approverList(silentApprovers) : undefined],
-    ['Stand-ins', decision && (standInLines(decision).join('\n') || undefined)],
+    [
+      'Approvers',
+      requirements === undefined && approvers.length > 0 ? approverListText(approvers) : undefined,
+    ],
+    [
+      'Approvers, not notified',
+      silentApproverIds.length > 0 ? approverListText(silentApproverIds) : undefined,
+    ],
+    ['Stand-ins', pendingRequirements && (standInLines(pendingRequirements).join('\n') || undefined)],
   ];
 }
 
-const CHARGES: Readonly<Record<Charge, string | undefined>> = {
+const CHARGE_TEXTS: Readonly<Record<ChargeStatus, string | undefined>> = {
   yes: 'Yes',
   no: undefined,
   assumed:
@@ -577,26 +599,23 @@ const CHARGES: Readonly<Record<Charge, string | undefined>> = {
 
 /** Notes on the task in this zone, except those on the card. */
 function taskNoteLines(order: Order, { cost }: Briefing): string[] {
-  const isPremiumNoted = cost !== undefined && hasPremiumNote(cost);
+  const isPremiumNoted = cost !== undefined && needsPremiumNote(cost);
   return listTaskNotes(order)
     .filter(({ code }) => code !== 'costs_money' && !(code === 'premium_names' && isPremiumNoted))
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
 }
 
-/** The state without “nothing was sent” if a late answer shows that a request was sent. */
-function statusText(order: Order): string {
-  const words = stateText(order);
-  return order.items.some(isKnownToBeSent) ? words.replace(', nothing was sent', '') : words;
-}
-
-function isKnownToBeSent({ result }: OrderItem): boolean {
-  return result?.lateOutcome !== undefined;
+/** Leaves out “nothing was sent” if a late answer shows that a request was sent. */
+function correctedStateText(order: Order): string {
+  const text = stateText(order);
+  const hasLateOutcome = order.items.some(({ result }) => result?.lateOutcome !== undefined);
+  return hasLateOutcome ? text.replace(', nothing was sent', '') : text;
 }
 
 /**
  * For example, `Requested by @Alice, approved by @Bob · now expires 16 Dec 2028`.
- * @param maxLines if a success needs more, its next step is left out, then the end of a long reason: the reply and
- *   *Details* have both
+ * @param maxLines the limit for a successful order. If the line is longer, the next step is left out, then the end of
+ *   a long reason. The reply and *Details* show both.
  */
 function stateLine(
   order: Order,
@@ -616,8 +635,8 @@ function stateLine(
     capitalize(dropMissing([isAccepted && shortState, shownPeople, ...shownFacts]).join(' · '));
   const fullText = joinParts(peopleText, facts);
   if (countPhoneLines(fullText) <= maxLines) return fullText;
-  const lastingFacts = isAccepted ? facts.slice(0, -1) : facts;
-  return cutToLines(peopleText, maxLines, (shownPeople) => joinParts(shownPeople, lastingFacts));
+  const remainingFacts = isAccepted ? facts.slice(0, -1) : facts;
+  return truncateToLines(peopleText, maxLines, (shownPeople) => joinParts(shownPeople, remainingFacts));
 }
 
 function stateParts(
@@ -640,7 +659,7 @@ function stateParts(
       ];
     }
     case 'CANCELLED': {
-      const stop = findStop(history);
+      const stop = findStopEvent(history);
       return [shortState, stop === undefined ? requestText : `${requestText}, ${stoppedText(stop)}`];
     }
     case 'FAILED':
@@ -650,7 +669,7 @@ function stateParts(
   }
 }
 
-/** The policy can stop an order at the scheduled time. */
+/** The policy can stop an order at its scheduled time. */
 function stoppedText(stop: HistoryEventOf<'stopped'>): string {
   return stop.actor === 'system'
     ? escapeExceptCode(summaryText(stop.summary))
@@ -670,16 +689,16 @@ const NO_RESEND =
 /** For orders with a single name. */
 function failureLines({ items }: Order): string[] {
   const [item, ...others] = items;
-  return item?.result === undefined || others.length > 0 ? [] : [briefResult(item)];
+  return item?.result === undefined || others.length > 0 ? [] : [briefResultText(item)];
 }
 
 function formatShortState(order: Order, history: readonly HistoryEvent[]): string {
   const pausedState = pausedText(order);
   if (pausedState !== undefined) return pausedState;
   if (order.state === 'APPROVED' && findNextRetry(order) !== undefined) return 'Waiting to retry';
-  if (isWaitingForChosenTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
+  if (isWaitingForSendTime(order) && order.sendAfter !== undefined) return sendTimeText(order.sendAfter);
   if (isMandateInForce(order)) return inForceText(order);
-  if (order.state !== 'CANCELLED' || findStop(history) === undefined) return statusText(order);
+  if (order.state !== 'CANCELLED' || findStopEvent(history) === undefined) return correctedStateText(order);
   // Requests that the busy service refused were still sent.
   return order.items.some(({ attempts }) => attempts > 0)
     ? 'Stopped, nothing was carried out'
@@ -687,7 +706,7 @@ function formatShortState(order: Order, history: readonly HistoryEvent[]): strin
 }
 
 /** The event that stopped the order before anything was carried out. */
-function findStop(history: readonly HistoryEvent[]): HistoryEventOf<'stopped'> | undefined {
+function findStopEvent(history: readonly HistoryEvent[]): HistoryEventOf<'stopped'> | undefined {
   const stop = history.findLast((event) => event.kind === 'stopped');
   return stop?.state === 'CANCELLED' ? stop : undefined;
 }
@@ -696,8 +715,8 @@ function approvedByTexts(order: Order, history: readonly HistoryEvent[]): string
   const approvers = findLoggedApprovers(history);
   if (order.emergencyApprovedBy !== undefined) return [emergencyText(order, history)];
   if (approvers.length === 0) return [];
-  const budgetNote = formatExceededBudget(history) === undefined ? '' : ' over budget';
-  const names = approvers.map((userId) => approverNameInSentence(userId, history)).join(' and ');
+  const budgetNote = formatApprovedOverrun(history) === undefined ? '' : ' over budget';
+  const names = approvers.map((userId) => formatApproverInSentence(userId, history)).join(' and ');
   return [`approved${budgetNote} by ${names}`];
 }
 
@@ -719,29 +738,31 @@ function retryTexts(order: Order, history: readonly HistoryEvent[]): string[] {
 function approvalTexts(
   order: Order,
   history: readonly HistoryEvent[],
-  decision: PendingDecision | undefined,
+  decision: PendingRequirements | undefined,
 ): string[] {
-  const needed = findNeededApprovals(order, decision);
+  const neededCount = getNeededApprovalCount(order, decision);
   const lapsedApprovals = findLapsedApprovals(history);
   const validApprovers = findValidApprovers(history);
-  const validNames = validApprovers.map((userId) => approverName(userId, history)).join(', ');
-  const givenBy = validNames === '' ? '' : ` (${validNames})`;
-  const lapsedText = lapsedApprovals.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsedApprovals)}`;
+  const validNames = validApprovers.map((userId) => formatApprover(userId, history)).join(', ');
+  const approversSuffix = validNames === '' ? '' : ` (${validNames})`;
+  const lapsedTexts = lapsedApprovals.userIds.length === 0 ? [] : [formatLapsedApprovals(lapsedApprovals)];
   // If several requirements need approvals, the card lists the requirements.
-  if (needed === undefined)
-    return lapsedApprovals.userIds.length === 0 ? [] : [formatLapsed(lapsedApprovals)];
-  if (needed <= 1 && findLastProgress(history) === undefined) return [];
-  return [`${validApprovers.length} of ${count(needed, 'approval')}${givenBy}${lapsedText}`];
+  if (neededCount === undefined) return lapsedTexts;
+  if (neededCount <= 1 && findLastProgress(history) === undefined) return [];
+  return [
+    `${validApprovers.length} of ${formatCount(neededCount, 'approval')}${approversSuffix}`,
+    ...lapsedTexts,
+  ];
 }
 
-function undoOfferText({ until, previous }: UndoOffer): string {
-  return previous.kind === 'known'
-    ? `Undo by ${formatLocalTime(until)} to restore ${formatList(previous.nameServers)}`
+function undoOfferText({ deadline, previousNameServers }: UndoOffer): string {
+  return previousNameServers.kind === 'known'
+    ? `Undo by ${formatLocalTime(deadline)} to restore ${formatList(previousNameServers.nameServers)}`
     : ':warning: The previous nameservers are unknown, so this can’t be undone';
 }
 
 function undoButtons(order: Order, { undo }: CardBriefing) {
-  return undo?.previous.kind === 'known' ? [orderButton(order, 'order_undo', 'Undo')] : [];
+  return undo?.previousNameServers.kind === 'known' ? [orderButton(order, 'order_undo', 'Undo')] : [];
 }
 
 export function commentButton(order: Order) {

@@ -2,7 +2,7 @@ import { isDemoContext } from '../../accounts/account.ts';
 import type { DraftBriefing } from '../../approvals/briefing.ts';
 import type { Impact } from '../../names/impact.ts';
 import type { Order } from '../../orders/order.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import { actions, context, escapeText, lineSections, type Message, message } from '../kit/blocks.ts';
 import { accountLine, lastChangeLine, restorabilityLines, systemText } from './card.view.ts';
 import { impactWarnings } from './impact.view.ts';
@@ -19,7 +19,7 @@ export function confirmationMessage(
   impact?: Impact | 'unseen',
 ): Message {
   const title = `${isDemoContext(order.account.context) ? 'DEMO · ' : ''}${orderTitle(order)}?`;
-  const { words, listNotes } = findTask(order.task);
+  const { words, listNotes } = getOrderTask(order.task);
   const restoreTexts = restorabilityLines(order, briefing);
   // A known impact already says what will stop working.
   const hasImpact = impact !== undefined && impact !== 'unseen';

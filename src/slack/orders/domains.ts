@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { OrderTaskName } from '../../orders/order.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
 import { isSchedulable } from '../../orders/schedule.ts';
-import { findTask, ORDER_TASKS } from '../../orders/tasks.ts';
+import { getOrderTask, ORDER_TASKS } from '../../orders/tasks.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { Command, CommandCall, Feature, FormFeature } from '../feature.ts';
 import {
@@ -15,27 +15,32 @@ import {
   textOrEmptySchema,
 } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
-import { UNREADABLE_LAST_WORD, yearsLastText } from './asking.view.ts';
+import { misplacedPeriodText, UNREADABLE_LAST_WORD } from './asking.view.ts';
 import { NO_AUTH_CODE } from './input-issue.view.ts';
-import { orderForm, parseSecret, pick, type SecretField } from './order-form.ts';
+import { createOrderForm, parseSecret, pick, type SecretField } from './order-form.ts';
 import { checkAccount, requestOrderFromCommand } from './ordering.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
 /* Domain tasks. A complete command requests the order immediately; otherwise, the form opens. */
 
-const NAME: FieldDisplay = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isRequired: true };
+const NAME_DISPLAY: FieldDisplay = {
+  label: 'Domain name',
+  kind: 'text',
+  placeholder: 'cafe.rest',
+  isRequired: true,
+};
 /** Names or hosts, one or more per line. */
 const namesSchema = choicesSchema.transform(splitNames);
 
-export const NAMESERVERS: FieldDisplay = {
+export const NAMESERVERS_DISPLAY: FieldDisplay = {
   label: 'Nameservers',
   kind: 'lines',
   placeholder: 'ns1.example.net\nns2.example.net',
   hint: 'One per line.',
 };
-const nameServersField = field({ ...NAMESERVERS, isRequired: true }, namesSchema);
+const nameServersField = field({ ...NAMESERVERS_DISPLAY, isRequired: true }, namesSchema);
 
-const NAME_FIELDS = { name: field(NAME, textOrEmptySchema) };
+const NAME_FIELDS = { name: field(NAME_DISPLAY, textOrEmptySchema) };
 const contactField = (label: string, display: Partial<FieldDisplay> = {}) =>
   textField(label, { kind: 'number', isRequired: true, ...display });
 
@@ -48,8 +53,8 @@ const REGISTRATION_FIELDS = {
   nameServers: nameServersField,
 };
 
-function reuseRegistration(last: FormValues): FormValues {
-  return pick(last, 'ownerc', 'adminc', 'techc', 'nameServers');
+function pickRegistrationValues(lastValues: FormValues): FormValues {
+  return pick(lastValues, 'ownerc', 'adminc', 'techc', 'nameServers');
 }
 
 const AUTH_FIELD: SecretField = {
@@ -68,17 +73,17 @@ const confirmOrderField = choiceField(
   },
 );
 
-const createForm = orderForm({
+const createForm = createOrderForm({
   task: 'create',
   fields: z.object({ ...NAME_FIELDS, ...REGISTRATION_FIELDS, confirmOrder: confirmOrderField }),
   defaults: () => ({ confirmOrder: [CONFIRMED] }),
-  reuseValues: reuseRegistration,
+  reuseValues: pickRegistrationValues,
   reuseFromTasks: ['create', 'transfer'],
   hasOwnerFields: true,
   presetKinds: ['contacts', 'nameservers'],
 });
 
-export const transferForm = orderForm({
+export const transferForm = createOrderForm({
   task: 'transfer',
   fields: z.object({
     ...NAME_FIELDS,
@@ -90,13 +95,13 @@ export const transferForm = orderForm({
     ...REGISTRATION_FIELDS,
   }),
   secretField: AUTH_FIELD,
-  reuseValues: reuseRegistration,
+  reuseValues: pickRegistrationValues,
   reuseFromTasks: ['transfer', 'create'],
   hasOwnerFields: true,
   presetKinds: ['contacts', 'nameservers'],
 });
 
-export const renewForm = orderForm({
+export const renewForm = createOrderForm({
   task: 'renew',
   fields: z.object({
     names: textField(
@@ -122,10 +127,10 @@ export const renewForm = orderForm({
   defaults: () => ({ period: '1' }),
 });
 
-const nameserversForm = orderForm({
+const nameserversForm = createOrderForm({
   task: 'nameservers',
   fields: z.object({ ...NAME_FIELDS, nameServers: nameServersField }),
-  reuseValues: (last) => pick(last, 'nameServers'),
+  reuseValues: (lastValues) => pick(lastValues, 'nameServers'),
   presetKinds: ['nameservers'],
 });
 
@@ -139,11 +144,11 @@ interface DomainTask {
 }
 
 function createSingleNameTask({ name: task, words, formNote }: OrderTask): DomainTask {
-  const form = orderForm({
+  const form = createOrderForm({
     task,
     fields: z.object({
       name: field(
-        formNote === undefined ? NAME : { ...NAME, hint: formatTaskNote(formNote) },
+        formNote === undefined ? NAME_DISPLAY : { ...NAME_DISPLAY, hint: formatTaskNote(formNote) },
         textOrEmptySchema,
       ),
     }),
@@ -188,7 +193,7 @@ async function runRenew(call: CommandCall): Promise<void> {
   const misplacedPeriod = hasPeriod ? undefined : names.find(isNumber);
   if (misplacedPeriod !== undefined) {
     const reordered = [...names.filter((name) => name !== misplacedPeriod), misplacedPeriod];
-    return call.respond(yearsLastText(`/domain renew ${reordered.join(' ')}`));
+    return call.respond(misplacedPeriodText(`/domain renew ${reordered.join(' ')}`));
   }
   await requestOrderFromCommand(call, 'renew', { names, period });
 }
@@ -213,15 +218,15 @@ async function runNameservers(call: CommandCall): Promise<void> {
   else await openFormFromCommand(call, nameserversForm, name === undefined ? {} : { name });
 }
 
-const restoreTask = createSingleNameTask(findTask('restore'));
+const restoreTask = createSingleNameTask(getOrderTask('restore'));
 
 export const restoreForm = restoreTask.form;
 
 function createCommand(task: OrderTaskName, { usage, example, run }: Omit<Command, 'summary'>): Command {
-  return { usage, summary: findTask(task).words.summary, example, run };
+  return { usage, summary: getOrderTask(task).words.summary, example, run };
 }
 
-/** Tasks with other inputs than one name, or whose form is also opened elsewhere. */
+/** Tasks that need more input than one name, or whose form is also opened elsewhere. */
 const CUSTOM_TASKS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
   create: {
     command: createCommand('create', {

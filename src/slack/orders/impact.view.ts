@@ -3,18 +3,18 @@ import type { Dependency } from '../../names/dependents.ts';
 import type { FactName } from '../../names/facts.ts';
 import type { Impact, ImpactDifference, ImpactItem, Severity } from '../../names/impact.ts';
 import { formatDomainName } from '../../zones/names.ts';
-import { count, escapeText, formatLocalTime, joinAtMost, truncateMarkup } from '../kit/blocks.ts';
+import { escapeText, formatCount, formatLocalTime, joinAtMost, truncateMarkup } from '../kit/blocks.ts';
 import {
   FACT_LABELS,
   formatList,
   formatShortList,
   formatValue,
-  UNSEEN_REASONS,
+  UNKNOWN_REASON_TEXTS,
 } from '../names/facts.view.ts';
 
 /* Texts about the impact, for requesters and approvers. The worst items come first. Missing data is listed too. */
 
-const ICONS: Readonly<Record<Severity, string>> = {
+const SEVERITY_ICONS: Readonly<Record<Severity, string>> = {
   stops: ':x:',
   at_stake: ':warning:',
   unseen: ':grey_question:',
@@ -29,14 +29,14 @@ interface Wording {
   readonly maxNames: number;
 }
 
-const FULL: Wording = {
+const FULL_WORDING: Wording = {
   join: formatList,
   joinFacts: (facts) => facts.map((fact) => FACT_LABELS[fact]).join(', '),
   maxNames: 5,
 };
 
-/** At most about two lines on a phone. */
-const BRIEF: Wording = {
+/** For items that take about two lines on a phone. */
+const BRIEF_WORDING: Wording = {
   join: formatShortList,
   joinFacts: (facts) =>
     joinAtMost([...new Set(facts.map((fact) => BRIEF_LABELS[fact] ?? FACT_LABELS[fact]))], 2),
@@ -58,10 +58,10 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
       ':grey_question: Couldn’t be checked. A website, mail or other names may depend on it.',
     ];
   }
-  const nothingFound = `${NO_WEBSITE_OR_MAIL}, and no other watched name depends on it. I only know about redirects set here, and DNS aliases.`;
+  const nothingFoundLine = `${NO_WEBSITE_OR_MAIL}, and no other watched name depends on it. I only know about redirects set here, and DNS aliases.`;
   return [
     `*Impact* as of ${formatLocalTime(impact.seenAt)}`,
-    ...noImpactLines(impact).map((line) => (line === NO_WEBSITE_OR_MAIL ? nothingFound : line)),
+    ...passedCheckLines(impact).map((line) => (line === NO_WEBSITE_OR_MAIL ? nothingFoundLine : line)),
     ...impact.items.map(itemLine),
   ];
 }
@@ -69,10 +69,12 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
 const NO_WEBSITE_OR_MAIL = ':white_check_mark: No website or mail found';
 
 /** Checks that found no problem. */
-function noImpactLines({ items, isInUse, areNewNameserversReady }: Impact): string[] {
-  const areReady = areNewNameserversReady === 'yes' && !items.some(({ code }) => code === 'records_differ');
+function passedCheckLines({ items, isInUse, areNewNameserversReady }: Impact): string[] {
+  const areNameserversReady =
+    areNewNameserversReady === 'yes' && !items.some(({ code }) => code === 'records_differ');
   return dropMissing([
-    areReady && ':white_check_mark: The new nameservers answer for the name with the current DNS records',
+    areNameserversReady &&
+      ':white_check_mark: The new nameservers answer for the name with the current DNS records',
     isInUse === 'no' && NO_WEBSITE_OR_MAIL,
   ]);
 }
@@ -83,24 +85,24 @@ function noImpactLines({ items, isInUse, areNewNameserversReady }: Impact): stri
  */
 export function impactWarnings(impact: Impact | 'unseen', changes?: ImpactDifference): string[] {
   if (impact === 'unseen') return [':warning: Impact couldn’t be checked'];
-  const { appeared = [], changed = [], disappeared = [] } = changes ?? {};
-  const changeLabel = (item: ImpactItem) => {
-    if (appeared.includes(item)) return '*New:* ';
-    return changed.some(({ after }) => after === item) ? '*Now:* ' : '';
+  const { addedItems = [], changedItems = [], removedItems = [] } = changes ?? {};
+  const formatChangeLabel = (item: ImpactItem) => {
+    if (addedItems.includes(item)) return '*New:* ';
+    return changedItems.some(({ after }) => after === item) ? '*Now:* ' : '';
   };
   const formatLine = (item: ImpactItem, label: string) =>
-    `${item.severity === 'stops' ? ':x:' : ':warning:'} ${label}${formatItem(item, BRIEF)}`;
+    `${item.severity === 'stops' ? ':x:' : ':warning:'} ${label}${formatItem(item, BRIEF_WORDING)}`;
   return dropMissing([
-    appeared.length + changed.length + disappeared.length > 0 && CHANGED_HEADING,
-    ...impact.items.filter(isUnusual).map((item) => formatLine(item, changeLabel(item))),
-    ...disappeared.filter(isUnusual).map((item) => `:warning: *Gone:* ${formatItem(item, BRIEF)}`),
-    ...noImpactLines(impact),
+    addedItems.length + changedItems.length + removedItems.length > 0 && CHANGED_HEADING,
+    ...impact.items.filter(isUnusual).map((item) => formatLine(item, formatChangeLabel(item))),
+    ...removedItems.filter(isUnusual).map((item) => `:warning: *Gone:* ${formatItem(item, BRIEF_WORDING)}`),
+    ...passedCheckLines(impact),
   ]);
 }
 
 const CHANGED_HEADING = ':bell: *Changed since it was requested*';
 
-/** Most notes are usual, but anyone with the auth code can transfer a name that has no transfer lock. */
+/** Notes are routine, except about a missing transfer lock: anyone with the auth code can transfer the name. */
 function isUnusual({ severity, code }: ImpactItem): boolean {
   return severity !== 'note' || code === 'no_transfer_lock';
 }
@@ -110,45 +112,45 @@ export function worstImpactLine(impact: Impact | 'unseen'): string {
   if (impact === 'unseen') return ':grey_question: Still checking what would stop working';
   const [worst, ...others] = impact.items;
   if (worst === undefined) return impactLines(impact).slice(1).join(' ');
-  const more = others.length === 0 ? '' : `. And ${others.length} more.`;
-  return `${truncateMarkup(itemLine(worst), MAX_LINE_LENGTH)}${more}`;
+  const moreText = others.length === 0 ? '' : `. And ${others.length} more.`;
+  return `${truncateMarkup(itemLine(worst), MAX_LINE_LENGTH)}${moreText}`;
 }
 
 /** Changes since the request; empty if there are none. */
-export function impactChangeLines({ appeared, disappeared, changed }: ImpactDifference): string[] {
+export function impactChangeLines({ addedItems, removedItems, changedItems }: ImpactDifference): string[] {
   const lines = [
-    ...appeared.map((item) => `• New: ${formatItem(item)}`),
-    ...changed.map(({ after }) => `• Now: ${formatItem(after)}`),
-    ...disappeared.map((item) => `• Gone: ${formatItem(item)}`),
+    ...addedItems.map((item) => `• New: ${formatItem(item)}`),
+    ...changedItems.map(({ after }) => `• Now: ${formatItem(after)}`),
+    ...removedItems.map((item) => `• Gone: ${formatItem(item)}`),
   ];
   return lines.length === 0 ? [] : [CHANGED_HEADING, ...lines];
 }
 
 function itemLine(item: ImpactItem): string {
-  return `${ICONS[item.severity]} ${formatItem(item)}`;
+  return `${SEVERITY_ICONS[item.severity]} ${formatItem(item)}`;
 }
 
-function formatItem(item: ImpactItem, wording = FULL): string {
+function formatItem(item: ImpactItem, wording = FULL_WORDING): string {
   const { join, joinFacts, maxNames } = wording;
   switch (item.code) {
     case 'new_nameservers_not_authoritative':
-      return `${join(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer for this name: it will stop working`;
+      return `${join(item.hosts)} ${chooseVerb(item.hosts, 'doesn’t', 'don’t')} answer for this name: it will stop working`;
     case 'new_nameservers_silent':
-      return `${join(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer at all`;
+      return `${join(item.hosts)} ${chooseVerb(item.hosts, 'doesn’t', 'don’t')} answer at all`;
     case 'new_nameservers_without_address':
-      return `${join(item.hosts)} ${verb(item.hosts, 'has', 'have')} no IP address, so ${verb(item.hosts, 'it', 'they')} can’t be reached`;
+      return `${join(item.hosts)} ${chooseVerb(item.hosts, 'has', 'have')} no IP address, so ${chooseVerb(item.hosts, 'it', 'they')} can’t be reached`;
     case 'new_nameservers_unseen':
       return `${join(item.hosts)} couldn’t be checked from here`;
     case 'new_nameservers_unchecked':
       return 'The new nameservers weren’t checked for this name yet';
     case 'ds_mismatch':
-      return `${join(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} have its DNSSEC key, so DNSSEC would break`;
+      return `${join(item.hosts)} ${chooseVerb(item.hosts, 'doesn’t', 'don’t')} have its DNSSEC key, so DNSSEC would break`;
     case 'ds_unseen':
-      return `Couldn’t check whether ${join(item.hosts)} ${verb(item.hosts, 'has', 'have')} its DNSSEC key`;
+      return `Couldn’t check whether ${join(item.hosts)} ${chooseVerb(item.hosts, 'has', 'have')} its DNSSEC key`;
     case 'records_differ': {
       const formatValues = (values: readonly string[]) => formatValue(item.fact, values, join);
-      const where = wording === FULL ? ` at ${join(item.hosts)}` : '';
-      return `${FACT_LABELS[item.fact]} would change: ${formatValues(item.now)} → ${formatValues(item.onNewServer)}${where}`;
+      const hostsSuffix = wording === FULL_WORDING ? ` at ${join(item.hosts)}` : '';
+      return `${FACT_LABELS[item.fact]} would change: ${formatValues(item.now)} → ${formatValues(item.onNewServer)}${hostsSuffix}`;
     }
     case 'records_unseen':
       return `Couldn’t check at ${join([item.host])}: ${joinFacts(item.facts)}`;
@@ -165,8 +167,8 @@ function formatItem(item: ImpactItem, wording = FULL): string {
     case 'no_transfer_lock':
       return 'No transfer lock: anyone with the auth code can transfer it away';
     case 'unseen': {
-      const consequence = wording === FULL ? ', so something may depend on it' : '';
-      return `Couldn’t check: ${joinFacts(item.facts)} (${UNSEEN_REASONS[item.reason]})${consequence}`;
+      const consequence = wording === FULL_WORDING ? ', so something may depend on it' : '';
+      return `Couldn’t check: ${joinFacts(item.facts)} (${UNKNOWN_REASON_TEXTS[item.reason]})${consequence}`;
     }
   }
 }
@@ -187,15 +189,15 @@ function dependentsText(item: DependentsItem, maxNames: number): string {
   const effect = severity === 'stops' ? 'will break' : hiddenCount === 1 ? 'points to it' : 'point to it';
   return dropMissing([
     visibleItem.count > 0 && `${dependentNames(visibleItem, maxNames)} ${formatDependency(visibleItem)}`,
-    hiddenCount > 0 && `${count(hiddenCount, 'redirect')} of ${orderText} ${effect}`,
+    hiddenCount > 0 && `${formatCount(hiddenCount, 'redirect')} of ${orderText} ${effect}`,
   ]).join('; ');
 }
 
 type DependentsItem = Extract<ImpactItem, { code: 'dependents' }>;
 
 function formatDependency({ by: kind, count: total, severity }: DependentsItem): string {
-  const [one, several, effect] = DEPENDENCY_TEXTS[kind];
-  const description = total === 1 ? one : several;
+  const [singular, plural, effect] = DEPENDENCY_TEXTS[kind];
+  const description = total === 1 ? singular : plural;
   return severity === 'stops' ? `${effect}: ${total === 1 ? 'it' : 'they'} ${description}` : description;
 }
 
@@ -207,6 +209,6 @@ export function dependentNames(
   return joinAtMost(names, maxNames, dependents.count);
 }
 
-function verb(hosts: readonly string[], one: string, several: string): string {
-  return hosts.length === 1 ? one : several;
+function chooseVerb(hosts: readonly string[], singular: string, plural: string): string {
+  return hosts.length === 1 ? singular : plural;
 }

@@ -3,7 +3,7 @@ import { capitalize } from '../kit/mrkdwn.ts';
 import { formatZoneIssue } from '../names/zone-issue.view.ts';
 import { CONSTRAINT_TEXTS } from './interface.view.ts';
 
-/* Errors in the input, with what to enter instead. */
+/* Messages for invalid input, which say what to enter. */
 
 export interface FieldError {
   readonly field: string;
@@ -43,7 +43,7 @@ const PLAIN_ISSUE_TEXTS: Readonly<Record<PlainIssueCode, string>> = {
   user_name_with_colon: 'A user name can’t contain a colon: it couldn’t sign in.',
 };
 
-const UNAVAILABLE_INTERFACES = {
+const UNAVAILABLE_INTERFACE_TEXTS = {
   json: 'needs the JSON interface, which doesn’t accept two-factor accounts.',
   xml: 'needs the service’s XML interface, and its address isn’t set. Ask your operator to set SERVICE_XML_URL.',
 };
@@ -62,7 +62,7 @@ export function issueText(issue: InputIssue): string {
     case 'interfaces_conflict':
       return `${capitalize(CONSTRAINT_TEXTS[issue.jsonConstraint])} needs the JSON interface, and ${CONSTRAINT_TEXTS[issue.xmlConstraint]} needs XML. Leave one of them out.`;
     case 'interface_out_of_reach':
-      return `${capitalize(CONSTRAINT_TEXTS[issue.constraint])} ${UNAVAILABLE_INTERFACES[issue.needs]}`;
+      return `${capitalize(CONSTRAINT_TEXTS[issue.constraint])} ${UNAVAILABLE_INTERFACE_TEXTS[issue.needs]}`;
     default:
       return PLAIN_ISSUE_TEXTS[issue.code];
   }
@@ -72,25 +72,29 @@ export function toFieldErrors(issues: readonly InputIssue[]): FieldError[] {
   return issues.map((issue) => ({ field: issue.field, text: issueText(issue) }));
 }
 
-const ORDINALS = new Intl.PluralRules('en', { type: 'ordinal' });
-const SUFFIXES: Readonly<Partial<Record<Intl.LDMLPluralRule, string>>> = { one: 'st', two: 'nd', few: 'rd' };
+const ORDINAL_RULES = new Intl.PluralRules('en', { type: 'ordinal' });
+const ORDINAL_SUFFIXES: Readonly<Partial<Record<Intl.LDMLPluralRule, string>>> = {
+  one: 'st',
+  two: 'nd',
+  few: 'rd',
+};
 
-function ordinal(position: number): string {
-  return `${position}${SUFFIXES[ORDINALS.select(position)] ?? 'th'}`;
+function formatOrdinal(position: number): string {
+  return `${position}${ORDINAL_SUFFIXES[ORDINAL_RULES.select(position)] ?? 'th'}`;
 }
 
 /** Refers to the unused words of a command only by their positions. */
-export function unusedWordsText(first: number, last: number): string {
+export function unusedWordsText(firstPosition: number, lastPosition: number): string {
   const wordsText =
-    first === last
-      ? `${ordinal(first)} word`
-      : `${ordinal(first)} ${last === first + 1 ? 'and' : 'to'} ${ordinal(last)} words`;
+    firstPosition === lastPosition
+      ? `${formatOrdinal(firstPosition)} word`
+      : `${formatOrdinal(firstPosition)} ${lastPosition === firstPosition + 1 ? 'and' : 'to'} ${formatOrdinal(lastPosition)} words`;
   return `I ignored the ${wordsText} of your command. Check the fields below.`;
 }
 
 /** For a value that the menu doesn't offer. */
-export function notOfferedText(offered: readonly { readonly text: string }[]): string {
-  return `Choose one of: ${offered.map(({ text }) => text).join(', ')}.`;
+export function notOfferedText(options: readonly { readonly text: string }[]): string {
+  return `Choose one of: ${options.map(({ text }) => text).join(', ')}.`;
 }
 
 export const NO_AUTH_CODE = 'Enter the auth code. The current registrar has it.';

@@ -32,7 +32,7 @@ export function formatXmlReason(constraint: InterfaceConstraint['kind']): string
  */
 export function interfaceNote(
   account: Account | undefined,
-  available: AvailableInterfaces,
+  availableInterfaces: AvailableInterfaces,
   xmlReason: string | undefined,
   xmlFeatures: string | undefined,
 ): string {
@@ -42,7 +42,7 @@ export function interfaceNote(
   if (xmlReason !== undefined) return `Uses the service’s XML interface${xmlReason}.`;
   const jsonText = 'Uses the service’s JSON interface';
   if (xmlFeatures === undefined) return `${jsonText}, which supports all of these fields.`;
-  return available.xml
+  return availableInterfaces.xml
     ? `${jsonText}. ${xmlFeatures} use XML automatically.`
     : `${jsonText}. ${xmlFeatures} need the XML interface, and its address isn’t set (SERVICE_XML_URL).`;
 }

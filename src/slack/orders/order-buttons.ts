@@ -19,15 +19,15 @@ import type { ChangeOutcome } from '../../orders/change-order.ts';
 import { type ConfirmOutcome, confirmOrder } from '../../orders/confirm-draft.ts';
 import type { OrdersContext } from '../../orders/context.ts';
 import { type Order, PUBLIC_RECORD_TASKS } from '../../orders/order.ts';
-import { computeCost } from '../../orders/order-budget.ts';
+import { computeOrderCost } from '../../orders/order-budget.ts';
 import type { Refusal } from '../../orders/refusal.ts';
 import { checkCanResolve, resolveOrder } from '../../orders/resolve.ts';
 import { retryOrder } from '../../orders/retry-button.ts';
 import { revealSecret } from '../../orders/reveal.ts';
 import { stopOrder } from '../../orders/stop.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import { undoOrder } from '../../orders/undo.ts';
-import { loadVisible } from '../../orders/visibility.ts';
+import { loadVisibleOrder } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { offerLink } from '../approvals/signing/offer-link.ts';
 import { findingLines } from '../bulk/bulk.view.ts';
@@ -47,7 +47,7 @@ import {
   type Message,
   section,
   textMessage,
-  wholeLineSections,
+  untruncatedSections,
 } from '../kit/blocks.ts';
 import {
   type FieldErrors,
@@ -55,7 +55,7 @@ import {
   type FormOrigin,
   type FormValues,
   noticeView,
-  readForm,
+  parseForm,
   reasonField,
   requiredReasonField,
   textField,
@@ -75,9 +75,7 @@ import {
   BREAK_GLASS_INTRO,
   cancelledText,
   confirmedText,
-  NOT_ON_LIST,
-  otherCountText,
-  otherNameText,
+  NAME_NOT_IN_ORDER,
   outcomeTitle,
   secretView,
   signedOffText,
@@ -85,31 +83,33 @@ import {
   titleWithId,
   UNDO_REQUESTED,
   undoReason,
+  wrongCountText,
+  wrongNameText,
 } from './order-buttons.view.ts';
 import { detailsActions, requireFullView } from './order-details.ts';
 import { toFormValues } from './order-form.ts';
 import { waitForCard } from './order-posts.ts';
 import { buildOutcomeReply, buildRejection } from './order-reply.ts';
 import { refusalText } from './refusal.view.ts';
-import { briefText } from './statement.view.ts';
+import { briefStatementText } from './statement.view.ts';
 import { userForm } from './users.ts';
 
 /*
- * The buttons of an order's card and replies. A button contains only the order's id, and a click reads and checks
- * everything again.
+ * The buttons of an order's card and replies. A button contains only the order's id. Every click loads the order and
+ * checks permissions again.
  */
 
 /**
- * The handler of a button that changes its order. The card and the thread show the change. If nothing changes, the
- * answer says why.
- * @param formatReply builds the reply if the click was acknowledged before the outcome was known
+ * Creates the handler of a button that changes the order. The card and the thread show the change. If nothing
+ * changes, the reply says why.
+ * @param formatReply used in modals, and if the click was acknowledged before the outcome was known
  */
 export function createChangeAction(
-  change: (orders: OrdersContext, orderId: string, userId: string) => Promise<ChangeOutcome>,
+  changeOrder: (orders: OrdersContext, orderId: string, userId: string) => Promise<ChangeOutcome>,
   formatReply: (title: string, order: Order) => string,
 ) {
   return async (call: ActionCall): Promise<void> => {
-    const outcome = await change(call.context.orders, call.value, call.person.id);
+    const outcome = await changeOrder(call.context.orders, call.value, call.person.id);
     // The current rules may require more than the card showed.
     if (!outcome.ok && outcome.refusal.code === 'signature_needed')
       return offerSignature(call, outcome.order);
@@ -146,21 +146,21 @@ async function requestUndo(call: ActionCall): Promise<void> {
 
 async function confirmDraft(call: ActionCall): Promise<void> {
   const { orders } = call.context;
-  const order = await loadVisible(orders, toViewer(call), call.value);
+  const order = await loadVisibleOrder(orders, toViewer(call), call.value);
   if (order?.state === 'DRAFT' && (await requiresTypedName(call, order))) {
     // The form shows the current impact.
     await call.context.names.impacts.assessAtRequest(order);
     return openForm(call, confirmForm, toFormOrigin(call, order.id));
   }
-  await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
+  await call.respond(await buildConfirmReply(call, await confirmOrder(orders, call.value, call.person.id)));
 }
 
 /** A bulk deletion always needs the form, because nobody would notice a wrong name among many. */
 function isBulkDeletion(order: Order): boolean {
-  return order.bulk !== undefined && findTask(order.task).risk === 'loses_name';
+  return order.bulk !== undefined && getOrderTask(order.task).risk === 'loses_name';
 }
 
-async function confirmedMessage(interaction: Interaction, outcome: ConfirmOutcome): Promise<Message> {
+async function buildConfirmReply(interaction: Interaction, outcome: ConfirmOutcome): Promise<Message> {
   if (outcome.kind !== 'confirmed') return buildRejection(interaction, outcome);
   return (await waitForCard(interaction, outcome.order)) ?? textMessage(confirmedText(outcome.order));
 }
@@ -198,7 +198,11 @@ const bulkConfirmSchema = z.object({
 const confirmForm: FormFeature<'confirm'> = {
   form: { name: 'confirm', title: 'Confirm', submit: 'Confirm', fields: toFields(confirmSchema) },
   async render(interaction, origin) {
-    const order = await loadVisible(interaction.context.orders, toViewer(interaction), origin.subject ?? '');
+    const order = await loadVisibleOrder(
+      interaction.context.orders,
+      toViewer(interaction),
+      origin.subject ?? '',
+    );
     if (order === undefined) return {};
     const title = section(`*${escapeText(orderTitle(order))}?*`);
     if (isBulkDeletion(order))
@@ -206,24 +210,24 @@ const confirmForm: FormFeature<'confirm'> = {
         form: { ...confirmForm.form, fields: toFields(bulkConfirmSchema) },
         intro: [title, ...lineSections(findingLines(order.bulk ?? { findings: [] }))],
       };
-    const impact = await interaction.context.names.impacts.findLatest(order);
+    const impact = await interaction.context.names.impacts.findLatestImpact(order);
     return {
       intro: impact === undefined || impact === 'none' ? [] : [title, ...lineSections(impactLines(impact))],
     };
   },
   async submit(call): Promise<SubmissionResult> {
     const { orders } = call.context;
-    const order = await loadVisible(orders, toViewer(call), call.origin.subject ?? '');
+    const order = await loadVisibleOrder(orders, toViewer(call), call.origin.subject ?? '');
     const errors = findRetypeErrors(order, call.values);
     if (errors !== undefined) return { errors };
-    const confirmed = await confirmOrder(orders, call.origin.subject ?? '', call.person.id);
-    return { reply: await confirmedMessage(call, confirmed) };
+    const outcome = await confirmOrder(orders, call.origin.subject ?? '', call.person.id);
+    return { reply: await buildConfirmReply(call, outcome) };
   },
 };
 
 function findRetypeErrors(order: Order | undefined, values: FormValues): FieldErrors | undefined {
   const isBulk = order !== undefined && isBulkDeletion(order);
-  const parsed = readForm(isBulk ? bulkConfirmSchema : confirmSchema, values);
+  const parsed = parseForm(isBulk ? bulkConfirmSchema : confirmSchema, values);
   if ('errors' in parsed) return parsed.errors;
   if (order === undefined) return undefined;
   const parsedName = parseDomainName(parsed.value.name);
@@ -231,22 +235,22 @@ function findRetypeErrors(order: Order | undefined, values: FormValues): FieldEr
   const isCountRight = !('count' in parsed.value) || parsed.value.count === order.items.length;
   if (isNameRight && isCountRight) return undefined;
   return {
-    ...(isNameRight ? {} : { name: isBulk ? NOT_ON_LIST : otherNameText(order.items[0]?.name ?? '') }),
-    ...(isCountRight ? {} : { count: otherCountText(order.items.length) }),
+    ...(isNameRight ? {} : { name: isBulk ? NAME_NOT_IN_ORDER : wrongNameText(order.items[0]?.name ?? '') }),
+    ...(isCountRight ? {} : { count: wrongCountText(order.items.length) }),
   };
 }
 
 async function requestRetry(call: ActionCall): Promise<void> {
   const outcome = await retryOrder(call.context.orders, call.value, call.person.id);
-  if (outcome.kind === 'needs_secret') return retryWithSecret(call, outcome.order);
-  if (outcome.kind === 'needs_plan') return retryRows(call, outcome.order, outcome.rows);
+  if (outcome.kind === 'needs_secret') return openSecretRetryForm(call, outcome.order);
+  if (outcome.kind === 'needs_plan') return planFailedRows(call, outcome.order, outcome.rows);
   const message = await buildOutcomeReply(call, outcome);
   if (message !== undefined) await call.respond(message);
   else if (outcome.kind === 'accepted') await call.respond(retryMessage(outcome.order));
 }
 
-/** Reopens the form without the secret, for the account of the order. */
-async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
+/** Reopens the form with the order's input. The person must use the same account and enter the secret again. */
+async function openSecretRetryForm(call: ActionCall, order: Order): Promise<void> {
   const account = await call.loadOrderAccount();
   if (account?.id !== order.account.id) return call.respond(otherAccountText(order.account));
   const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
@@ -258,7 +262,7 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
 }
 
 /** Plans the failed rows again. The plan must be confirmed and approved like one from a file. */
-async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[]): Promise<void> {
+async function planFailedRows(call: ActionCall, order: Order, rows: readonly BulkRow[]): Promise<void> {
   const task = BULK_TASKS.find((bulkTask) => bulkTask === order.task);
   if (task === undefined) throw new Error(`order ${order.id} has rows, but ${order.task} isn't a bulk task`);
   const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
@@ -272,7 +276,7 @@ async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[
   if ('reply' in plan) await call.respond(plan.reply);
 }
 
-async function openSecret(call: ActionCall): Promise<void> {
+async function showSecret(call: ActionCall): Promise<void> {
   const outcome = await revealSecret(call.context.orders, call.value, call.person.id);
   if (outcome.kind === 'refused') {
     const { err, refusal } = outcome;
@@ -286,7 +290,7 @@ async function openSecret(call: ActionCall): Promise<void> {
 
 async function showAnswers(call: ActionCall): Promise<void> {
   const { orders } = call.context;
-  const order = await loadVisible(orders, toViewer(call), call.value);
+  const order = await loadVisibleOrder(orders, toViewer(call), call.value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   const answers = await orders.store.loadAnswers(order.id, 'system');
   if (answers.length === 0) return call.respond(NO_FULL_RESPONSE);
@@ -297,16 +301,17 @@ async function showAnswers(call: ActionCall): Promise<void> {
   );
 }
 
-/** Shows the order again in its form, because on a phone the form hides the card. */
+/** Repeats the order's title above the fields, because on a phone the form hides the card. */
 async function renderOrderForm(
   interaction: Interaction,
   { subject = '' }: FormOrigin,
   buildExtraBlocks: (interaction: Interaction, order: Order) => readonly KnownBlock[] = () => [],
 ) {
   const [orderId = ''] = subject.split(':');
-  const order = await loadVisible(interaction.context.orders, toViewer(interaction), orderId);
+  const order = await loadVisibleOrder(interaction.context.orders, toViewer(interaction), orderId);
   if (order === undefined) return {};
-  const cost = order.state === 'PENDING' ? await computeCost(interaction.context.orders, order) : undefined;
+  const cost =
+    order.state === 'PENDING' ? await computeOrderCost(interaction.context.orders, order) : undefined;
   return {
     intro: [
       section(`*${escapeText(cardTitle(order, { cost, history: [] }))}*`),
@@ -318,14 +323,14 @@ async function renderOrderForm(
 /** Everything that an order sends. The rows of a bulk order were shown before the form opened. */
 function statementBlocks({ context }: Interaction, order: Order): readonly KnownBlock[] {
   const statement = order.bulk === undefined ? context.buildStatement(order) : undefined;
-  // For a deletion, the name is everything that is sent.
-  const text = statement === undefined ? '' : briefText(statement, order);
-  return wholeLineSections([text !== '' && text]);
+  // The text is empty for a deletion, which sends only the name.
+  const text = statement === undefined ? '' : briefStatementText(statement, order);
+  return untruncatedSections([text !== '' && text]);
 }
 
 function createReasonForm<const Name extends string>(
   form: Omit<Form<Name>, 'fields'>,
-  change: (
+  changeOrder: (
     orders: OrdersContext,
     subject: string,
     userId: string,
@@ -341,10 +346,10 @@ function createReasonForm<const Name extends string>(
     render: (interaction, origin) => renderOrderForm(interaction, origin, buildIntro),
     async submit(call): Promise<SubmissionResult> {
       const { context, origin, person, values } = call;
-      const parsed = readForm(schema, values);
+      const parsed = parseForm(schema, values);
       if ('errors' in parsed) return parsed;
       const { subject = '' } = origin;
-      const outcome = await change(context.orders, subject, person.id, parsed.value.reason);
+      const outcome = await changeOrder(context.orders, subject, person.id, parsed.value.reason);
       if (outcome.ok) return { reply: undefined };
       // The person has now seen the refusal, so their next submission may be accepted.
       await recordRefusalShown(context.orders, subject, person.id, outcome.refusal);
@@ -388,7 +393,7 @@ const askForm: FormFeature<'ask_back'> = {
   form: { name: 'ask_back', title: 'Ask a question', submit: 'Ask', fields: toFields(questionSchema) },
   render: (interaction, origin) => renderOrderForm(interaction, origin),
   async submit(call): Promise<SubmissionResult> {
-    const parsed = readForm(questionSchema, call.values);
+    const parsed = parseForm(questionSchema, call.values);
     if ('errors' in parsed) return parsed;
     const { subject = '' } = call.origin;
     const outcome = await askRequester(call.context.orders, subject, call.person.id, parsed.value.question);
@@ -397,36 +402,33 @@ const askForm: FormFeature<'ask_back'> = {
 };
 
 /** The form's subject is the order and its outcome: `<order id>:done` or `<order id>:failed`. */
-const outcomeForm = createReasonForm(
+const baseResolveForm = createReasonForm(
   { name: 'settle', title: 'Mark the outcome', submit: 'Save' },
-  (context, subject, userId, reason) => {
+  (orders, subject, userId, reason) => {
     const [orderId = '', outcome] = subject.split(':');
-    return resolveOrder(context, orderId, userId, outcome === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
+    return resolveOrder(orders, orderId, userId, outcome === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
   },
   (_interaction, order) =>
     PUBLIC_RECORD_TASKS.has(order.task) ? lineSections(publicRecordLines(order)) : [],
 );
 
 const resolveForm: FormFeature<'settle'> = {
-  ...outcomeForm,
+  ...baseResolveForm,
   async render(interaction, origin, values) {
     const title = outcomeTitle(origin.subject?.endsWith(':done') === true);
-    const form = { ...outcomeForm.form, title, submit: title };
-    return { ...(await outcomeForm.render?.(interaction, origin, values)), form };
+    const form = { ...baseResolveForm.form, title, submit: title };
+    return { ...(await baseResolveForm.render?.(interaction, origin, values)), form };
   },
 };
 
-/**
- * Opens a form about an order, for people who may submit it.
- * @param buildSubject returns the form's subject
- */
+/** Creates the handler of a button that opens a form about the order if the person may submit it. */
 function createFormAction(
   form: FormFeature,
   checkAllowed: (orders: OrdersContext, order: Order, userId: string) => Promise<Refusal | undefined>,
   buildSubject = ({ id }: Order) => id,
 ) {
   return async (call: ActionCall): Promise<void> => {
-    const order = await loadVisible(call.context.orders, toViewer(call), call.value);
+    const order = await loadVisibleOrder(call.context.orders, toViewer(call), call.value);
     if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
     const refusal = await checkAllowed(call.context.orders, order, call.person.id);
     if (refusal !== undefined) return call.respond(refusalText(refusal));
@@ -453,7 +455,7 @@ export const orderButtons = {
     { id: 'order_confirm', run: confirmDraft },
     { id: 'order_retry', run: requestRetry },
     { id: 'order_undo', run: requestUndo },
-    { id: 'order_reveal', run: openSecret },
+    { id: 'order_reveal', run: showSecret },
     { id: 'order_data', run: showAnswers },
     { id: 'order_resolve_done', run: createResolveAction('done') },
     { id: 'order_resolve_failed', run: createResolveAction('failed') },

@@ -2,7 +2,7 @@ import type { ModalView } from '@slack/types';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import { isFinal, type Order } from '../../orders/order.ts';
 import { formatDomainName } from '../../zones/names.ts';
-import { code, context, count, escapeText, section } from '../kit/blocks.ts';
+import { code, context, escapeText, formatCount, section } from '../kit/blocks.ts';
 import { noticeView, preformattedBlock } from '../kit/form.ts';
 import { orderTitle } from './order.view.ts';
 
@@ -37,13 +37,13 @@ export const outcomeTitle = (isDone: boolean) => (isDone ? 'Mark as done' : 'Mar
 
 export const undoReason = (orderId: string) => `Undo of order ${orderId}`;
 
-export const otherNameText = (name: string) =>
+export const wrongNameText = (name: string) =>
   `That’s a different name. Type ${formatDomainName(name)} to confirm, or close this.`;
 
-export const NOT_ON_LIST =
+export const NAME_NOT_IN_ORDER =
   'That name isn’t in this order. Type one of its names as in your file, or close this.';
-export const otherCountText = (expectedCount: number) =>
-  `There are ${count(expectedCount, 'name')}. Check the plan again if you expected another number.`;
+export const wrongCountText = (expectedCount: number) =>
+  `There are ${formatCount(expectedCount, 'name')}. Check the plan again if you expected another number.`;
 
 /** Shows the requester a secret that the service generated. */
 export function secretView(order: Order, secret: string): ModalView {
@@ -58,6 +58,6 @@ export const BREAK_GLASS_INTRO = section(
   'You’re approving this *alone*, and it’s sent immediately. Everyone who could have approved is notified, with your reason. Another admin reviews it afterwards.',
 );
 
-/** Says why a click opened the whole order first. */
+/** Says why the click opened *Details*. */
 export const ROWS_NOT_SHOWN =
   'You haven’t seen all rows yet, so nothing changed. Check them here, then click the button again.';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkCanApprove } from '../../approvals/approve.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
-import { loadVisible } from '../../orders/visibility.ts';
-import { buildOpenedPagesRecord, findRowVisibility } from '../bulk/plan-rows.ts';
+import { loadVisibleOrder } from '../../orders/visibility.ts';
+import { buildOpenedPagesRecord, checkRowVisibility } from '../bulk/plan-rows.ts';
 import { type Action, type ActionCall, isAdmin, toFormOrigin, toViewer } from '../feature.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { ROWS_NOT_SHOWN } from './order-buttons.view.ts';
@@ -15,7 +15,7 @@ import { refusalText } from './refusal.view.ts';
 /** @param note why another click opened the details */
 async function showDetails(call: ActionCall, page: number, note?: string): Promise<void> {
   const { context, person, view } = call;
-  const order = await loadVisible(context.orders, toViewer(call), call.value);
+  const order = await loadVisibleOrder(context.orders, toViewer(call), call.value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   const [briefing, refusal] = await Promise.all([
     loadBriefing(context, order),
@@ -25,7 +25,7 @@ async function showDetails(call: ActionCall, page: number, note?: string): Promi
   const canDecide = refusal === undefined || isAdmin(context, person);
   const origin = view?.origin ?? toFormOrigin(call);
   const modal = orderDetailsView({ order, briefing, canDecide, origin, page, note });
-  if (view?.form === DETAILS_VIEW) return updateOpenView(context.web, view.id, modal);
+  if (view?.formName === DETAILS_VIEW) return updateOpenView(context.web, view.id, modal);
   await call.open(modal, {
     onOpened: async () => {
       if (order.bulk !== undefined)
@@ -37,29 +37,29 @@ async function showDetails(call: ActionCall, page: number, note?: string): Promi
   });
 }
 
-/** The plan file is posted right after the card. Slack waits 3 seconds for an answer to the click. */
+/** The plan file is posted right after the card. Slack waits 3 seconds for a click to be acknowledged. */
 const MAX_FILE_WAITS = 10;
 const FILE_WAIT_MS = 150;
 
 async function hasSeenAllRows(call: ActionCall): Promise<boolean> {
   const { context, person, channelId, view } = call;
-  if (view?.form === DETAILS_VIEW) return true;
-  const order = await loadVisible(context.orders, toViewer(call), call.value);
+  if (view?.formName === DETAILS_VIEW) return true;
+  const order = await loadVisibleOrder(context.orders, toViewer(call), call.value);
   if (order === undefined) return false;
   if (order.bulk === undefined) return true;
   for (let waits = 0; waits < MAX_FILE_WAITS; waits += 1) {
-    const subject = await context.notifications.read({ kind: 'order', id: order.id });
+    const subject = await context.notifications.loadSubject({ kind: 'order', id: order.id });
     const visibility =
       subject === undefined
         ? 'yes'
-        : findRowVisibility(order, getPostedMessages(subject), person.id, channelId);
+        : checkRowVisibility(order, getPostedMessages(subject), person.id, channelId);
     if (visibility !== 'soon') return visibility === 'yes';
     await sleep(FILE_WAIT_MS);
   }
   return false;
 }
 
-/** Wraps an action so that people who haven't seen all rows are shown them instead. */
+/** Runs the action if the person has seen all rows; otherwise, opens *Details*. */
 export function requireFullView(run: Action['run']): Action['run'] {
   return async (call) => {
     if (await hasSeenAllRows(call)) return run(call);

@@ -14,20 +14,20 @@ import {
   section,
   sectionFields,
   truncate,
-  wholeLineSections,
+  untruncatedSections,
 } from '../kit/blocks.ts';
 import { type FormOrigin, noticeView } from '../kit/form.ts';
 import { coveredNamesText, previewLines } from '../mandates/mandate.view.ts';
 import { quoteCell } from '../money/price.view.ts';
-import { answerSections } from './answer.view.ts';
+import { answerLines } from './answer.view.ts';
 import { commentButton, impactBlocks, orderFields, type UnusualFact, unusualLines } from './card.view.ts';
 import {
   decisionButtons,
-  itemName,
+  formatItemName,
   itemStateText,
   orderTitle,
   resultLines,
-  sentLines,
+  sentRequestLines,
   unsignedApproveButton,
 } from './order.view.ts';
 import { statementPages } from './statement.view.ts';
@@ -45,11 +45,11 @@ interface DetailsInput {
   readonly origin: FormOrigin;
   /** Starts at 1. If there are fewer pages, the last one is shown. */
   readonly page: number;
-  /** Why another click opened the details. */
+  /** Says why the details opened, if the person clicked something else. */
   readonly note?: string | undefined;
 }
 
-/** Facts that the blocks below show. */
+/** Facts that other blocks of the modal show. */
 const SHOWN_FACTS: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   ...(['price', 'account', 'retry', 'zone', 'stand_in', 'budget', 'price_change'] as const),
   ...(['findings', 'expiry_change', 'impact'] as const),
@@ -74,7 +74,7 @@ function nameBlocks(order: Order, { cost }: Briefing): SectionBlock[] {
     const price = isPending && cost !== undefined ? quoteCell(cost.names[item.n - 1]?.quote) : '';
     const state = isPending ? '' : itemStateText(order, item);
     const parts = [price, state, escapeText(truncate(response, MAX_RESPONSE_LENGTH))].filter(Boolean);
-    return `• ${[escapeText(itemName(order, item.name)), ...parts].join(' · ')}`;
+    return `• ${[escapeText(formatItemName(order, item.name)), ...parts].join(' · ')}`;
   });
   return lineSections(rows);
 }
@@ -86,11 +86,11 @@ function outcomeBlocks(order: Order): SectionBlock[] {
   const [item, ...others] = order.items;
   const isSingle = item !== undefined && others.length === 0;
   const texts = [
-    ...sentLines(order),
+    ...sentRequestLines(order),
     ...(isSingle ? resultLines(item) : []),
     // The outcome of each row of a bulk order is in the result file.
     ...(order.bulk === undefined
-      ? answerSections(order, (name) => itemName(order, name))
+      ? answerLines(order, (name) => formatItemName(order, name))
       : outcomeGroupLines(order, MAX_SHOWN_NAMES)),
   ];
   return texts.length === 0 ? [] : lineSections(['*Result*', ...texts]);
@@ -105,21 +105,23 @@ export function orderDetailsView({
   page,
   note,
 }: DetailsInput): ModalView {
-  const { preview } = briefing;
-  const coveredNames = preview === undefined ? [] : [coveredNamesText(preview)];
+  const { mandatePreview } = briefing;
+  const coveredNames = mandatePreview === undefined ? [] : [coveredNamesText(mandatePreview)];
   const pages = statementPages(briefing.statement, order, coveredNames);
   const pageNumber = Math.min(Math.max(page, 1), pages.length);
-  const isFirst = pageNumber === 1;
+  const isFirstPage = pageNumber === 1;
   const pageButton = (actionId: string, text: string) => button(actionId, text, order.id);
   return {
     ...noticeView('Order details', [
       ...(note === undefined ? [] : [section(note)]),
       section(`*${escapeText(orderTitle(order))}*`),
-      ...(isFirst ? [...sectionFields(orderFields(order, briefing)), ...nameBlocks(order, briefing)] : []),
-      ...(isFirst ? outcomeBlocks(order) : []),
-      ...(isFirst && order.state === 'PENDING' ? warningBlocks(order, briefing) : []),
-      ...(isFirst && preview !== undefined
-        ? wholeLineSections(previewLines(preview, preview.names.length))
+      ...(isFirstPage
+        ? [...sectionFields(orderFields(order, briefing)), ...nameBlocks(order, briefing)]
+        : []),
+      ...(isFirstPage ? outcomeBlocks(order) : []),
+      ...(isFirstPage && order.state === 'PENDING' ? warningBlocks(order, briefing) : []),
+      ...(isFirstPage && mandatePreview !== undefined
+        ? untruncatedSections(previewLines(mandatePreview, mandatePreview.names.length))
         : []),
       ...(pages[pageNumber - 1] ?? []),
       ...actions(`look_pages_${order.id}`, [
@@ -133,7 +135,7 @@ export function orderDetailsView({
             ...decisionButtons(order, true),
             unsignedApproveButton(order),
             acceptsUnsignedApprovals(order.requirements) && commentButton(order),
-            ...breakGlassButtons(order, briefing.decision),
+            ...breakGlassButtons(order, briefing.pendingRequirements),
           ])
         : []),
       context(

@@ -3,7 +3,7 @@ import type { Account } from '../../accounts/account.ts';
 import type { PresetKind } from '../../names/presets.ts';
 import type { OrderTaskName, Ownership } from '../../orders/order.ts';
 import { isSchedulable } from '../../orders/schedule.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import { Secret } from '../../service/secret.ts';
 import type { FormFeature, Interaction, SubmissionCall, SubmissionResult } from '../feature.ts';
@@ -16,7 +16,7 @@ import {
   type FormOrigin,
   type FormValues,
   formView,
-  readForm,
+  parseForm,
   reasonField,
   sendAtField,
   splitLines,
@@ -53,11 +53,11 @@ interface OrderFormOptions {
     readonly choiceHint?: string;
   };
   /** Converts the entered values to the task's input, if they differ. */
-  readonly toInput?: (entered: Readonly<Record<string, unknown>>) => unknown;
+  readonly toInput?: (enteredValues: Readonly<Record<string, unknown>>) => unknown;
   /** Defaults for fields that the command doesn't set. */
   readonly defaults?: (account: Account | undefined) => FormValues;
   /** Values to carry over from the person's last order for the task. */
-  readonly reuseValues?: (last: FormValues, values: FormValues) => FormValues;
+  readonly reuseValues?: (lastValues: FormValues, values: FormValues) => FormValues;
   readonly reuseFromTasks?: readonly OrderTaskName[];
   readonly secretField?: SecretField;
   readonly presetKinds?: readonly PresetKind[];
@@ -101,7 +101,7 @@ const getExtraFieldsSchema = (task: OrderTaskName) =>
   isSchedulable(task) ? schedulableFormSchema : reasonFormSchema;
 
 /** Shown if the account supports both interfaces and no other field determines which one is used. */
-function interfaceField(hint: string) {
+function buildInterfaceField(hint: string) {
   return choiceField('Interface', { json: 'JSON', xml: 'XML' }, unvalidatedTextSchema, {
     hint,
     refreshesForm: true,
@@ -129,16 +129,17 @@ async function buildPresetFields({ context }: Interaction, kinds: readonly Prese
 /** The chosen interface, or all interfaces that the account supports. */
 function selectInterfaces(
   available: AvailableInterfaces,
-  { interface: chosen }: FormValues,
+  { interface: chosenInterface }: FormValues,
 ): AvailableInterfaces {
-  if (!available.json || !available.xml || (chosen !== 'json' && chosen !== 'xml')) return available;
-  return { json: chosen === 'json', xml: chosen === 'xml' };
+  if (!available.json || !available.xml || (chosenInterface !== 'json' && chosenInterface !== 'xml'))
+    return available;
+  return { json: chosenInterface === 'json', xml: chosenInterface === 'xml' };
 }
 
-export function orderForm<const Task extends OrderTaskName>(
+export function createOrderForm<const Task extends OrderTaskName>(
   options: OrderFormOptions & { readonly task: Task },
 ): FormFeature<Task> {
-  const { words } = findTask(options.task);
+  const { words } = getOrderTask(options.task);
   const fields = buildFields(options, BOTH_INTERFACES, {});
   return {
     form: { name: options.task, title: words.title, submit: words.submitLabel, fields },
@@ -156,7 +157,7 @@ function buildFieldsSchema(options: OrderFormOptions, available: AvailableInterf
   const schema = typeof fields === 'function' ? fields(selectInterfaces(available, values)) : fields;
   return interfaces?.choiceHint === undefined || !available.json || !available.xml
     ? schema
-    : schema.extend({ interface: interfaceField(interfaces.choiceHint) });
+    : schema.extend({ interface: buildInterfaceField(interfaces.choiceHint) });
 }
 
 function buildFields(
@@ -181,7 +182,7 @@ function buildDefaultValues(
 }
 
 function readTaskInput(options: OrderFormOptions, values: FormValues): unknown {
-  const parsed = readForm(buildFieldsSchema(options, BOTH_INTERFACES, {}), values);
+  const parsed = parseForm(buildFieldsSchema(options, BOTH_INTERFACES, {}), values);
   const parsedValues = 'errors' in parsed ? {} : parsed.value;
   const input = Object.fromEntries(
     Object.entries(parsedValues).filter(
@@ -198,7 +199,7 @@ function findAvailableInterfaces(
 ): AvailableInterfaces {
   return account === undefined
     ? BOTH_INTERFACES
-    : findTask(task).findInterfaces(context.orders.listInterfaces(account));
+    : getOrderTask(task).getSupportedInterfaces(context.orders.listInterfaces(account));
 }
 
 async function render(
@@ -208,7 +209,7 @@ async function render(
   values: FormValues,
 ): Promise<FormContent> {
   const { task, interfaces } = options;
-  const { words, findConstraints } = findTask(task);
+  const { words, findConstraints } = getOrderTask(task);
   const account = await interaction.loadOrderAccount();
   const available = findAvailableInterfaces(options, interaction, account);
   const defaults = buildDefaultValues(options, interaction, account);
@@ -228,9 +229,9 @@ async function render(
   };
 }
 
-/** Errors in the fields that the command filled in. The other fields aren't filled in yet. */
+/** Errors in the fields that are already filled in. */
 function findPrefillErrors(options: OrderFormOptions, values: FormValues): Record<string, string> {
-  const result = findTask(options.task).check(readTaskInput(options, values));
+  const result = getOrderTask(options.task).check(readTaskInput(options, values));
   if (result.ok) return {};
   return joinErrorsByField(
     toFieldErrors(result.issues).filter(({ field }) => splitLines(values[field]).length > 0),
@@ -248,7 +249,7 @@ async function submit(options: OrderFormOptions, call: SubmissionCall): Promise<
   const refusal = await checkAccount(call, options.task, account);
   if (refusal !== undefined) return { reply: refusal };
   const fields = buildFields(options, findAvailableInterfaces(options, call, account), call.values);
-  // A field that is missing still has its default value.
+  // Fields that weren't submitted have their default values.
   const allValues = { ...buildDefaultValues(options, call, account), ...call.values };
   return submitValues(options, call, fields, pick(allValues, ...fields.map(({ name }) => name)));
 }
@@ -264,7 +265,7 @@ async function submitValues(
   if (errors.length > 0) {
     return { errors: joinErrorsByField([...errors, ...findRemainingErrors(options, values, errors)]) };
   }
-  const extraFields = readForm(schedulableFormSchema, values);
+  const extraFields = parseForm(schedulableFormSchema, values);
   if ('errors' in extraFields) return extraFields;
   const ownership = await readOwnership(options.hasOwnerFields === true, call, values);
   if ('errors' in ownership) return ownership;
@@ -292,7 +293,7 @@ export async function readOwnership(
   values: FormValues,
 ): Promise<{ readonly ownership?: Ownership } | { readonly errors: FieldErrors }> {
   if (!hasOwnerFields) return {};
-  const parsed = readForm(ownershipSchema, values);
+  const parsed = parseForm(ownershipSchema, values);
   if ('errors' in parsed) return parsed;
   const { owner, note } = parsed.value;
   const issue = await findOwnerIssue(context, owner);
@@ -301,33 +302,33 @@ export async function readOwnership(
     : { errors: { owner: ownersIssueText(issue) } };
 }
 
-/** Errors in fields other than those with known errors. */
+/** Errors in the fields that have no known errors. */
 function findRemainingErrors(
   options: OrderFormOptions,
   values: FormValues,
   knownErrors: readonly FieldError[],
 ): readonly FieldError[] {
-  const result = findTask(options.task).check(readTaskInput(options, values));
-  const fields = new Set(knownErrors.map(({ field }) => field));
-  return result.ok ? [] : toFieldErrors(result.issues).filter(({ field }) => !fields.has(field));
+  const result = getOrderTask(options.task).check(readTaskInput(options, values));
+  const fieldsWithErrors = new Set(knownErrors.map(({ field }) => field));
+  return result.ok ? [] : toFieldErrors(result.issues).filter(({ field }) => !fieldsWithErrors.has(field));
 }
 
 const MAX_ERRORS_PER_FIELD = 3;
 
-/** Joins the errors of each field into one text, with at most a few sentences. */
+/** Joins the first errors of each field into one text. */
 export function joinErrorsByField(errors: readonly FieldError[]): Record<string, string> {
   const fields = [...new Set(errors.map(({ field }) => field))];
   return Object.fromEntries(
     fields.map((field) => {
       const texts = errors.filter((error) => error.field === field).map(({ text }) => text);
       const hiddenCount = texts.length - MAX_ERRORS_PER_FIELD;
-      const ending = hiddenCount > 0 ? [`… and ${hiddenCount} more.`] : [];
-      return [field, [...texts.slice(0, MAX_ERRORS_PER_FIELD), ...ending].join(' ')];
+      const endings = hiddenCount > 0 ? [`… and ${hiddenCount} more.`] : [];
+      return [field, [...texts.slice(0, MAX_ERRORS_PER_FIELD), ...endings].join(' ')];
     }),
   );
 }
 
-/** Rejects values that the menu doesn't offer for the account's interface. */
+/** Finds values that the menu doesn't offer for the account's interface. */
 function findChoiceErrors(field: Field, values: FormValues): FieldError[] {
   if (field.kind !== 'choice') return [];
   const chosenValue = values[field.name];
@@ -361,13 +362,13 @@ async function loadReusedValues(
   const latestOrders = await Promise.all(
     tasks.map((task) => context.orders.store.findLatest(task, person.id, account.context)),
   );
-  const [latest] = latestOrders
+  const [latestOrder] = latestOrders
     .filter((order) => order !== undefined)
     .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime());
-  return latest === undefined ? {} : reuseValues(toFormValues(latest.input), values);
+  return latestOrder === undefined ? {} : reuseValues(toFormValues(latestOrder.input), values);
 }
 
-/** Converts the input of an order to form values. Lists become lines; nested fields become `parent_user`. */
+/** Converts the input of an order to form values. Lists become lines; nested names are joined: `parent_user`. */
 export function toFormValues(input: unknown): FormValues {
   if (typeof input !== 'object' || input === null) return {};
   const values: Record<string, string> = {};

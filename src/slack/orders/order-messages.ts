@@ -14,14 +14,14 @@ import { findUndoDeadline, getAccountOwner, isFinal, isRequester, type Order } f
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { OrderStore } from '../../orders/ports.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../outbox/notifications.ts';
-import { findNotifiedIds, type RequirementPeople } from '../../policy/policy.ts';
+import { findNotifiedIds, type RequirementApprovers } from '../../policy/policy.ts';
 import { hasPolicyRule } from '../approvals/decision.view.ts';
-import { emergencyDirectMessage, emergencyRecipients } from '../approvals/emergency.view.ts';
+import { emergencyDirectMessage, listEmergencyRecipients } from '../approvals/emergency.view.ts';
 import { findSigningDifferences, notSignedNotice } from '../approvals/not-signed.view.ts';
 import {
   buildCopyPurpose,
   copyCard,
-  type NotifiedPerson,
+  type DeliveryResult,
   remindPeople,
   toNotifiedPeople,
 } from '../approvals/reach-approvers.ts';
@@ -32,15 +32,15 @@ import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { isReportedByInForceMessage, mandateReply } from '../mandates/mandate.view.ts';
 import { mustWaitForDayMessage } from '../mandates/mandate-day.ts';
 import { isWaitingOnlyForAdmin, overBudgetReply } from '../money/budget.view.ts';
-import { repricedReply } from '../money/price.view.ts';
+import { priceChangeReply } from '../money/price.view.ts';
 import {
   createDirectMessagePlace,
   type NotificationPlanner,
-  ONCE,
+  type NotificationSpec,
   type SendNotification,
-  type WantedNotification,
+  STATIC_VERSION,
 } from '../outbound/notify.ts';
-import { dropMentions } from '../outbound/plain-names.ts';
+import { replaceNotificationMentions } from '../outbound/plain-names.ts';
 import { type CardBriefing, directMessageHint, orderCard, type UndoOffer } from './card.view.ts';
 import { logMismatchNotice } from './log-differs.view.ts';
 import { type NotifiedPeople, notifiedText } from './order.view.ts';
@@ -57,21 +57,26 @@ import { orderReply, startWithTitle } from './thread.view.ts';
 export function createOrderPlanner(context: SlackContext): NotificationPlanner {
   const { now } = context;
   return async (claim, send) => {
-    const repeatAt = findPauseEnd(claim.id, now());
+    const repeatAt = findNextUpdateTime(claim.id, now());
     if (repeatAt !== undefined) return { repeatAt, isDeferred: true };
-    const loaded = await context.orders.store.loadWithHistory(claim.id, 'system');
-    if (loaded === undefined || !wasRequested(loaded.history)) return undefined;
-    if (mustWaitForDayMessage(loaded.order))
+    const orderWithHistory = await context.orders.store.loadWithHistory(claim.id, 'system');
+    if (orderWithHistory === undefined || !wasRequested(orderWithHistory.history)) return undefined;
+    if (mustWaitForDayMessage(orderWithHistory.order))
       return { repeatAt: new Date(now().getTime() + DAY_MESSAGE_CHECK_MS), isDeferred: true };
-    recordUpdate(loaded.order, now());
-    const posted = getPostedMessages(claim);
-    const sendAndRecord: SendNotification = async (wanted) => {
-      const result = await send(wanted);
-      if (result.message !== undefined) posted.set(wanted.purpose, result.message);
-      else if (result.state === 'refused') posted.delete(wanted.purpose);
+    recordUpdateTime(orderWithHistory.order, now());
+    const postedMessages = getPostedMessages(claim);
+    const sendAndRecord: SendNotification = async (notification) => {
+      const result = await send(notification);
+      if (result.message !== undefined) postedMessages.set(notification.purpose, result.message);
+      else if (result.state === 'refused') postedMessages.delete(notification.purpose);
       return result;
     };
-    await sendOrderMessages(context, { ...loaded, version: claim.version, posted, send: sendAndRecord });
+    await sendOrderMessages(context, {
+      ...orderWithHistory,
+      version: claim.version,
+      postedMessages,
+      send: sendAndRecord,
+    });
     return undefined;
   };
 }
@@ -87,27 +92,27 @@ export function getPostedMessages({ notifications }: ClaimedSubject): Map<string
   );
 }
 
-/** Pause between updates of a bulk order's messages. Slack allows about one update per second and channel. */
-const BULK_UPDATE_INTERVAL_MS = 3_000;
+/** For the messages of a bulk order. Slack allows about one update per second per channel. */
+const MIN_UPDATE_INTERVAL_MS = 3_000;
 
-const lastUpdates = new Map<string, number>();
+const lastUpdateTimes = new Map<string, number>();
 
-/** The end of the pause between updates, if it isn't over. Checked before thousands of items are loaded. */
-function findPauseEnd(orderId: string, now: Date): Date | undefined {
-  const elapsedMs = now.getTime() - (lastUpdates.get(orderId) ?? Number.NEGATIVE_INFINITY);
-  // The time is negative if the clock was set back.
-  const leftMs = BULK_UPDATE_INTERVAL_MS - elapsedMs;
+/** When the next update is allowed, if that is in the future. Checked before thousands of items are loaded. */
+function findNextUpdateTime(orderId: string, now: Date): Date | undefined {
+  const elapsedMs = now.getTime() - (lastUpdateTimes.get(orderId) ?? Number.NEGATIVE_INFINITY);
+  // The elapsed time is negative if the clock was set back.
+  const leftMs = MIN_UPDATE_INTERVAL_MS - elapsedMs;
   return elapsedMs >= 0 && leftMs > 0 ? new Date(now.getTime() + leftMs) : undefined;
 }
 
-function recordUpdate({ id, bulk, state }: Order, now: Date): void {
-  if (bulk !== undefined && !isFinal(state)) lastUpdates.set(id, now.getTime());
-  else lastUpdates.delete(id);
+function recordUpdateTime({ id, bulk, state }: Order, now: Date): void {
+  if (bulk !== undefined && !isFinal(state)) lastUpdateTimes.set(id, now.getTime());
+  else lastUpdateTimes.delete(id);
 }
 
 /**
  * Records a card that was posted but not recorded, because of a lost response or a crash. A copy for approvers is
- * recorded as the copy in its channel, so that no second one is posted there.
+ * recorded as a copy, so that its channel doesn't get a second one.
  */
 export async function adoptCard(
   {
@@ -124,24 +129,24 @@ export async function adoptCard(
 ): Promise<void> {
   const order = await orders.load(orderId, 'system');
   if (order === undefined) return;
-  // If the bot can't post in the channel, the requester has the card itself.
-  const isCard =
+  // If the bot can't post in the order's channel, the original card is in the requester's direct messages.
+  const isOriginalCard =
     channelId === order.channelId || (isDirectMessage(channelId) && readerId === order.requesterId);
   const purposes = [
     CARD_PURPOSE,
-    ...(isCard ? [] : [buildCopyPurpose(channelId, readerId)]),
-    `${COPY_PREFIX}${ts}`,
+    ...(isOriginalCard ? [] : [buildCopyPurpose(channelId, readerId)]),
+    `${COPY_PURPOSE_PREFIX}${ts}`,
   ];
-  await notifications.adopt({ kind: 'order', id: orderId }, { channelId, ts }, purposes, now());
+  await notifications.adoptMessage({ kind: 'order', id: orderId }, { channelId, ts }, purposes, now());
 }
 
-const COPY_PREFIX = `${CARD_PURPOSE}:`;
+const COPY_PURPOSE_PREFIX = `${CARD_PURPOSE}:`;
 
 /** Replies come after the message that starts their thread. */
-async function sendOrderMessages(context: SlackContext, orderWithSend: PlannedOrder): Promise<void> {
-  const { order, history, posted } = orderWithSend;
+async function sendOrderMessages(context: SlackContext, initialPlan: PlannedOrder): Promise<void> {
+  const { order, history, postedMessages } = initialPlan;
   const briefing = await loadBriefing(context, order, history);
-  const planned = { ...orderWithSend, send: await createQuietSend(context, orderWithSend, briefing) };
+  const planned = { ...initialPlan, send: await createQuietSend(context, initialPlan, briefing) };
   const { send } = planned;
   const { approvers, otherAdmins, isForAdmins, approvalChannel } = await findAudience(
     context,
@@ -151,19 +156,21 @@ async function sendOrderMessages(context: SlackContext, orderWithSend: PlannedOr
   const cardBriefing = { ...briefing, approvers, undo: await findUndoOffer(context, order, briefing.now) };
   const cardFields = {
     version: String(planned.version),
-    repostKey: buildRepostKey(order, briefing.budgets),
+    repostKey: buildRepostKey(order, briefing.budgetComparison),
     occurredAt: findLastChangeTime(order, history),
     metadata: buildMetadata(order),
     message: () => orderCard(order, cardBriefing),
-  } satisfies Partial<WantedNotification>;
-  const copyPurposes = [...posted.keys()].filter((purpose) => purpose.startsWith(COPY_PREFIX));
+  } satisfies Partial<NotificationSpec>;
+  const copyPurposes = [...postedMessages.keys()].filter((purpose) =>
+    purpose.startsWith(COPY_PURPOSE_PREFIX),
+  );
   const firstCard = await send(planFirstCard(context, planned, cardBriefing, cardFields));
   const cards = [firstCard];
   for (const purpose of copyPurposes) cards.push(await send({ ...cardFields, purpose, places: [] }));
   const { message: card } = firstCard;
   if (card === undefined) return;
   if (cards.every(({ state }) => state !== 'pending'))
-    await recordShownOverruns(context, order, briefing.budgets?.exceeded);
+    await recordShownOverruns(context, order, briefing.budgetComparison?.exceeded);
   const plannedCard = { ...planned, card };
   const isOverBudget = exceedsBudget(briefing);
   await copyCard(context, plannedCard, { ...cardFields, approvalChannel, isOverBudget });
@@ -180,7 +187,7 @@ async function sendOrderMessages(context: SlackContext, orderWithSend: PlannedOr
     (isReportedByInForceMessage(order, entry)
       ? undefined
       : orderReply(order, entry, approvers, briefing.now, notifiedByVersion.get(entry.version))) ??
-    repricedReply(entry, history);
+    priceChangeReply(entry, history);
   if (await sendReplies(context, plannedThread, buildReply)) await shareFiles(context, plannedThread);
   await notifyAdminsOfMismatches(context, plannedThread);
 }
@@ -189,7 +196,7 @@ async function sendOrderMessages(context: SlackContext, orderWithSend: PlannedOr
 async function createQuietSend(
   { directory, savedSettings }: SlackContext,
   { order, send }: PlannedOrder,
-  { decision }: Briefing,
+  { pendingRequirements }: Briefing,
 ): Promise<SendNotification> {
   const settings = await savedSettings();
   const requestedRequirements = listDecidingRequirements(
@@ -197,10 +204,10 @@ async function createQuietSend(
     settings,
     order,
   );
-  const requirements = [...requestedRequirements, ...(decision?.requirements.list ?? [])];
+  const requirements = [...requestedRequirements, ...(pendingRequirements?.requirements.list ?? [])];
   const silentPeople = new Set(await findSilentPeople(directory, requirements));
   for (const requester of listRequesters(order)) silentPeople.delete(requester);
-  return (wanted) => send(dropMentions(directory, wanted, silentPeople));
+  return (notification) => send(replaceNotificationMentions(directory, notification, silentPeople));
 }
 
 /** Sends direct messages about an emergency approval to all possible approvers and to the other admins. */
@@ -211,7 +218,7 @@ async function notifyEmergency(
   const { order, history } = planned;
   const entry = history.findLast((event) => event.kind === 'emergency_approved');
   if (entry === undefined) return new Map();
-  const people = new Set([...emergencyRecipients(entry), ...(await context.adminsToNotify())]);
+  const people = new Set([...listEmergencyRecipients(entry), ...(await context.adminsToNotify())]);
   // These two people don't need a message: one approved it, and the other reads it in the thread.
   for (const userId of [entry.actor, order.requesterId]) people.delete(userId);
   const notified = await sendDirectMessages(context, planned, people, {
@@ -231,10 +238,10 @@ async function notifyAdminsOfMismatches(context: SlackContext, planned: PlannedT
       occurredAt,
       message,
     });
-    if (notified.delayed.length > 0) return;
+    if (notified.delayedIds.length > 0) return;
     await send({
       purpose: `reply:told:${topic}`,
-      version: ONCE,
+      version: STATIC_VERSION,
       occurredAt,
       places: [async () => thread],
       message: () => startWithTitle(order, textMessage(notifiedText(notified))),
@@ -261,13 +268,13 @@ async function sendDirectMessages(
     message,
   }: { readonly topic: string; readonly occurredAt: Date; readonly message: () => Message },
 ): Promise<NotifiedPeople> {
-  const results: NotifiedPerson[] = [];
+  const results: DeliveryResult[] = [];
   for (const userId of people) {
     const { state } = await send({
       occurredAt,
       message,
       purpose: `notice:${topic}:${userId}`,
-      version: ONCE,
+      version: STATIC_VERSION,
       places: [createDirectMessagePlace(directory, userId)],
       metadata: buildMetadata(order),
     });
@@ -279,25 +286,25 @@ async function sendDirectMessages(
 /** The card is posted where the order was requested. If the bot can't post there, the requester gets it. */
 function planFirstCard(
   { directory }: SlackContext,
-  { order, posted }: PlannedOrder,
+  { order, postedMessages }: PlannedOrder,
   briefing: CardBriefing,
-  wanted: Omit<WantedNotification, 'purpose' | 'places'>,
-): WantedNotification {
+  cardFields: Omit<NotificationSpec, 'purpose' | 'places'>,
+): NotificationSpec {
   const { channelId, threadTs, requesterId } = order;
   return {
-    ...wanted,
+    ...cardFields,
     purpose: CARD_PURPOSE,
     places: [async () => ({ channelId, threadTs }), createDirectMessagePlace(directory, requesterId)],
-    message: (place) => {
+    message: (placeIndex) => {
       // The hint about inviting the bot is shown only on the first card.
-      const needsHint = place > 0 && !posted.has(CARD_PURPOSE);
+      const needsHint = placeIndex > 0 && !postedMessages.has(CARD_PURPOSE);
       return orderCard(order, needsHint ? { ...briefing, hint: directMessageHint(order) } : briefing);
     },
     mustArrive: true,
   };
 }
 
-/** Changes when the card's buttons change, or the amount over budget that a click accepts. */
+/** The key changes if the card's buttons change, or the amount over budget that a click accepts. */
 function buildRepostKey(order: Order, budgets: BudgetComparison | undefined): string {
   const { state } = order;
   const overrunKeys = budgets?.exceeded.map(({ tag, period, currency, leftMinor, orderMinor }) =>
@@ -328,19 +335,19 @@ async function recordShownOverruns(
 /** The people named in an order's messages, and the channel for a copy of the card. */
 async function findAudience(context: SlackContext, order: Order, briefing: Briefing) {
   const [admins, settings] = await Promise.all([context.adminsToNotify(), context.savedSettings()]);
-  const { decision, history } = briefing;
+  const { pendingRequirements, history } = briefing;
   const otherAdmins = admins.filter((userId) => !isRequester(order, userId));
   const isForAdmins = exceedsBudget(briefing) && otherAdmins.length > 0 && isWaitingOnlyForAdmin(history);
-  const hasRequirements = decision !== undefined && decision.requirements.list.length > 0;
+  const hasRequirements = (pendingRequirements?.requirements.list.length ?? 0) > 0;
   const orderApprovers = hasRequirements
     ? briefing.approvers
-    : listFormerApprovers(order, buildDefaultRequirement(settings, []));
+    : listApproversAfterDecision(order, buildDefaultRequirement(settings, []));
   const approvers = isForAdmins ? otherAdmins : orderApprovers;
   return { approvers, otherAdmins, isForAdmins, approvalChannel: settings.approvalChannel };
 }
 
-function exceedsBudget({ budgets }: Briefing): boolean {
-  return budgets !== undefined && budgets.exceeded.length > 0;
+function exceedsBudget({ budgetComparison }: Briefing): boolean {
+  return budgetComparison !== undefined && budgetComparison.exceeded.length > 0;
 }
 
 function findLastChangeTime({ createdAt }: Order, history: readonly OrderLogEntry[]): Date {
@@ -358,18 +365,18 @@ function buildReplyPurpose({ version, kind }: OrderLogEntry): string {
  */
 async function sendReplies(
   { directory }: SlackContext,
-  { order, history, posted, send, thread, occurredAt }: PlannedThread,
+  { order, history, postedMessages, send, thread, occurredAt }: PlannedThread,
   buildReply: (entry: OrderLogEntry) => Message | undefined,
 ): Promise<boolean> {
   for (const entry of history) {
     const purpose = buildReplyPurpose(entry);
-    const reply = posted.has(purpose) ? undefined : buildReply(entry);
+    const reply = postedMessages.has(purpose) ? undefined : buildReply(entry);
     if (reply === undefined) continue;
     // The account's owner can't see a reply in a direct message with the person who retried.
     const isForOwner = entry.kind === 'requested' && thread.channelId !== order.channelId;
     const { state } = await send({
       purpose,
-      version: ONCE,
+      version: STATIC_VERSION,
       occurredAt,
       places: [
         isForOwner ? createDirectMessagePlace(directory, getAccountOwner(order)) : async () => thread,
@@ -383,8 +390,11 @@ async function sendReplies(
   return true;
 }
 
-/** The approvers of an order that has ended, according to its rules or the settings. */
-function listFormerApprovers({ requirements }: Order, fallback: RequirementPeople): readonly string[] {
+/** The approvers of an order that needs none anymore, according to its rules or the settings. */
+function listApproversAfterDecision(
+  { requirements }: Order,
+  fallback: RequirementApprovers,
+): readonly string[] {
   return findNotifiedIds(hasPolicyRule(requirements.list) ? requirements.list : [fallback]);
 }
 
@@ -396,8 +406,8 @@ async function findUndoOffer(
   const [item, ...others] = order.items;
   const deadline = item && findUndoDeadline(order, item);
   if (deadline === undefined || deadline <= now || others.length > 0) return undefined;
-  const previous = await names.impacts.loadPreviousNameServers(order);
-  return previous.kind === 'same' ? undefined : { until: deadline, previous };
+  const previousNameServers = await names.impacts.loadPreviousNameServers(order);
+  return previousNameServers.kind === 'same' ? undefined : { deadline, previousNameServers };
 }
 
 /** A draft that was never confirmed has no card. */

@@ -15,8 +15,8 @@ export const CARD_PURPOSE = 'card';
 export interface PlannedOrder extends OrderWithHistory {
   /** Incremented by every change that the order's messages show. */
   readonly version: number;
-  /** Where the order's messages are, by purpose, including those posted in this pass. */
-  readonly posted: ReadonlyMap<string, PostedMessage>;
+  /** The order's messages by purpose, including those posted in this pass. */
+  readonly postedMessages: ReadonlyMap<string, PostedMessage>;
   readonly send: SendNotification;
 }
 
@@ -30,16 +30,16 @@ export interface PlannedThread extends PlannedOrder {
   readonly occurredAt: Date;
 }
 
-/** If the card isn't posted in this time, the person gets another answer. Slack waits 3 seconds for it. */
+/** If the card isn't posted in this time, the person gets another reply. Slack waits 3 seconds for a reply. */
 const CARD_TIMEOUT_MS = 1_700;
 /** Doubled after each check. */
-const FIRST_CARD_POLL_MS = 100;
+const FIRST_CARD_CHECK_DELAY_MS = 100;
 
-/** @returns the answer to send instead; undefined if the card was posted in time */
+/** @returns the reply to send instead; undefined if the card was posted in time */
 export async function waitForCard(interaction: Interaction, order: Order): Promise<Message | undefined> {
   interaction.acknowledge();
-  for (let waitMs = FIRST_CARD_POLL_MS; ; waitMs *= 2) {
-    const subject = await interaction.context.notifications.read({ kind: 'order', id: order.id });
+  for (let waitMs = FIRST_CARD_CHECK_DELAY_MS; ; waitMs *= 2) {
+    const subject = await interaction.context.notifications.loadSubject({ kind: 'order', id: order.id });
     const card = subject?.notifications.find(({ purpose }) => purpose === CARD_PURPOSE);
     if (card?.message !== undefined) return undefined;
     const leftMs = interaction.arrivedAt + CARD_TIMEOUT_MS - performance.now();
@@ -65,13 +65,13 @@ export function buildMetadata(order: Order) {
 }
 
 /** Slack limits metadata to about 8,000 characters. */
-const MAX_METADATA_NAMES = 6_000;
+const MAX_METADATA_NAMES_LENGTH = 6_000;
 
 function formatMetadataNames({ items }: Order): string {
-  let remaining = MAX_METADATA_NAMES;
+  let remainingLength = MAX_METADATA_NAMES_LENGTH;
   const fittingItems = items.filter(({ name }) => {
-    remaining -= name.length + 1;
-    return remaining >= 0;
+    remainingLength -= name.length + 1;
+    return remainingLength >= 0;
   });
   const names = fittingItems.map(({ name }) => name);
   return [...names, ...(fittingItems.length < items.length ? ['…'] : [])].join(',');

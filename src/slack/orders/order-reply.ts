@@ -9,9 +9,9 @@ import { confirmationMessage } from './confirm.view.ts';
 import { waitForCard } from './order-posts.ts';
 import { refusalText } from './refusal.view.ts';
 
-/* Answers the person who requested an order. */
+/* Replies to the person who requested an order. */
 
-/** The immediate answer; undefined if the card is enough. */
+/** The immediate reply; undefined if the card is enough. */
 export async function buildOutcomeReply(
   interaction: Interaction,
   outcome: RetryOutcome,

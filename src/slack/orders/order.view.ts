@@ -5,22 +5,22 @@ import { DAY_MS } from '../../lib/duration.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import {
   findRetryableItems,
-  findUpcomingTime,
+  findUpcomingSendTime,
   findWaitingItems,
   getAccountOwner,
+  getPeriodYears,
   hasRowSecrets,
   type ItemResult,
   isRetryExpired,
-  isWaitingForChosenTime,
+  isWaitingForSendTime,
   type Order,
   type OrderItem,
   type OrderState,
-  readPeriod,
 } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { NextStep } from '../../orders/order-task.ts';
 import type { StoredEvidence } from '../../orders/record-finding.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import { acceptsUnsignedApprovals, needsSignatures } from '../../policy/policy.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import { findZoneProfile } from '../../zones/rules.ts';
@@ -28,9 +28,10 @@ import {
   button,
   capitalize,
   code,
-  count,
   escapeExceptCode,
+  escapeLine,
   escapeText,
+  formatCount,
   formatLocalTime,
   formatUtcDate,
   joinAtMost,
@@ -38,7 +39,6 @@ import {
   mention,
   mentionAnyApprover,
   mentionApprover,
-  quote,
   table,
   truncateMarkup,
 } from '../kit/blocks.ts';
@@ -46,8 +46,7 @@ import { findExpiry, formatKind, messageLine } from './answer.view.ts';
 import { formatRecordFinding } from './record-finding.view.ts';
 import { summaryText } from './summary.view.ts';
 
-/** The next step after an asynchronous task was accepted. */
-const NEXT_STEPS: Readonly<
+const NEXT_STEP_TEXTS: Readonly<
   Record<NextStep, (approvedAfterDays: number | undefined, dayAfter: (days: number) => string) => string>
 > = {
   transfer_period: (days, dayAfter) =>
@@ -56,28 +55,36 @@ const NEXT_STEPS: Readonly<
   no_public_record: () => 'both registrants are notified; the service doesn’t report when it’s done',
 };
 
-/** `words` are for lists, and `line` is for cards and replies. */
+/** The short texts are for lists, and the full texts are for cards and replies. */
 export const STATES: Readonly<
-  Record<OrderState, { readonly icon: string; readonly words: string; readonly line: string }>
+  Record<OrderState, { readonly icon: string; readonly shortText: string; readonly fullText: string }>
 > = {
-  DRAFT: { icon: ':memo:', words: 'not confirmed yet', line: 'Not confirmed yet' },
-  PENDING: { icon: ':hourglass_flowing_sand:', words: 'waiting for approval', line: 'Waiting for approval' },
+  DRAFT: { icon: ':memo:', shortText: 'not confirmed yet', fullText: 'Not confirmed yet' },
+  PENDING: {
+    icon: ':hourglass_flowing_sand:',
+    shortText: 'waiting for approval',
+    fullText: 'Waiting for approval',
+  },
   APPROVED: {
     icon: ':ballot_box_with_check:',
-    words: 'already approved',
-    line: 'Approved, will be sent shortly',
+    shortText: 'already approved',
+    fullText: 'Approved, will be sent shortly',
   },
-  EXECUTING: { icon: ':gear:', words: 'in progress', line: 'In progress' },
-  SUCCEEDED: { icon: ':white_check_mark:', words: 'done', line: 'Done' },
-  FAILED: { icon: ':x:', words: 'failed', line: 'Failed' },
+  EXECUTING: { icon: ':gear:', shortText: 'in progress', fullText: 'In progress' },
+  SUCCEEDED: { icon: ':white_check_mark:', shortText: 'done', fullText: 'Done' },
+  FAILED: { icon: ':x:', shortText: 'failed', fullText: 'Failed' },
   UNKNOWN: {
     icon: ':warning:',
-    words: 'sent, but its outcome is unknown',
-    line: 'Outcome unknown. An approver has to mark it as done or failed',
+    shortText: 'sent, but its outcome is unknown',
+    fullText: 'Outcome unknown. An approver has to mark it as done or failed',
   },
-  DENIED: { icon: ':no_entry:', words: 'denied', line: 'Denied, nothing was sent' },
-  EXPIRED: { icon: ':alarm_clock:', words: 'expired', line: 'Expired without approval, nothing was sent' },
-  CANCELLED: { icon: ':wastebasket:', words: 'canceled', line: 'Canceled, nothing was sent' },
+  DENIED: { icon: ':no_entry:', shortText: 'denied', fullText: 'Denied, nothing was sent' },
+  EXPIRED: {
+    icon: ':alarm_clock:',
+    shortText: 'expired',
+    fullText: 'Expired without approval, nothing was sent',
+  },
+  CANCELLED: { icon: ':wastebasket:', shortText: 'canceled', fullText: 'Canceled, nothing was sent' },
 };
 
 export function stateIcon(order: Order): string {
@@ -86,7 +93,7 @@ export function stateIcon(order: Order): string {
 
 /** Whether the service accepted the task, but hasn't confirmed its result. */
 export function isOnlyAccepted({ task, items }: Order, state: OrderState): boolean {
-  if (state !== 'SUCCEEDED' || findTask(task).nextStep === undefined) return false;
+  if (state !== 'SUCCEEDED' || getOrderTask(task).nextStep === undefined) return false;
   return items.some(({ result }) => result?.resolvedBy === undefined);
 }
 
@@ -99,28 +106,31 @@ export function stateText(order: Order): string {
     return isMandateInForce(order) ? 'In force' : 'Ended';
   return isOnlyAccepted(order, order.state)
     ? 'Accepted by the service, not done yet'
-    : STATES[order.state].line;
+    : STATES[order.state].fullText;
 }
 
 export function itemStateText(order: Order, item: OrderItem): string {
-  const { nextStep } = findTask(order.task);
+  const { nextStep } = getOrderTask(order.task);
   return nextStep !== undefined && item.state === 'SUCCEEDED' && item.result?.resolvedBy === undefined
     ? 'Accepted'
-    : ITEM_WORDS[item.state];
+    : ITEM_STATE_TEXTS[item.state];
 }
 
-/** The next step after an item was accepted, with its documented deadline. */
+/** Says how long transfers of an accepted item are locked, and what the next step is. */
 export function nextStepTexts(order: Order, item: OrderItem): string[] {
-  if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
-  const lock = findTask(order.task).findTransferLock(item.name);
-  const dayAfter = (days: number) =>
-    formatUtcDate(new Date((item.answeredAt?.getTime() ?? 0) + days * DAY_MS));
-  const { nextStep } = findTask(order.task);
-  const step =
+  const { state, name, answeredAt } = item;
+  if (state !== 'SUCCEEDED' || answeredAt === undefined) return [];
+  const { nextStep, findTransferLock } = getOrderTask(order.task);
+  const transferLock = findTransferLock(name);
+  const formatDateAfter = (days: number) => formatUtcDate(new Date(answeredAt.getTime() + days * DAY_MS));
+  const stepText =
     nextStep !== undefined && isOnlyAccepted(order, 'SUCCEEDED')
-      ? NEXT_STEPS[nextStep](findZoneProfile(item.name).transfer.autoApproveDays, dayAfter)
+      ? NEXT_STEP_TEXTS[nextStep](findZoneProfile(name).transfer.autoApproveDays, formatDateAfter)
       : undefined;
-  return dropMissing([lock !== undefined && `no transfers until *${dayAfter(lock.days)}*`, step]);
+  return dropMissing([
+    transferLock !== undefined && `no transfers until *${formatDateAfter(transferLock.days)}*`,
+    stepText,
+  ]);
 }
 
 /** The new expiry of a single renewed name, according to the service. */
@@ -131,8 +141,8 @@ export function newExpiryTexts({ task, items }: Order): string[] {
 }
 
 /** IDNs are shown in Unicode and in ASCII. */
-export function itemName(order: { readonly task: Order['task'] }, name: string): string {
-  return findTask(order.task).zoneTask !== undefined ? formatDomainName(name) : name;
+export function formatItemName(order: { readonly task: Order['task'] }, name: string): string {
+  return getOrderTask(order.task).zoneTask !== undefined ? formatDomainName(name) : name;
 }
 
 export function shortHash({ statementHash }: Order): string {
@@ -144,15 +154,15 @@ export function orderTitle(order: Order, tense: 'to do' | 'done' = 'to do'): str
   const [first] = order.items;
   const subject =
     order.items.length === 1 && first !== undefined
-      ? itemName(order, first.name)
-      : count(order.items.length, 'name');
-  const period = readPeriod(order.input);
-  const { verb, pastTense } = findTask(order.task).words;
-  return `${tense === 'done' ? pastTense : verb} ${subject}${period === undefined ? '' : ` for ${count(period, 'year')}`}`;
+      ? formatItemName(order, first.name)
+      : formatCount(order.items.length, 'name');
+  const period = getPeriodYears(order.input);
+  const { verb, pastTense } = getOrderTask(order.task).words;
+  return `${tense === 'done' ? pastTense : verb} ${subject}${period === undefined ? '' : ` for ${formatCount(period, 'year')}`}`;
 }
 
 export function usesXml({ task, account, input }: Order): boolean {
-  return account.method === 'two_factor' || findTask(task).findConstraints(input).xml.length > 0;
+  return account.method === 'two_factor' || getOrderTask(task).findConstraints(input).xml.length > 0;
 }
 
 export function formatContext(contextNumber: number | undefined): string {
@@ -174,7 +184,7 @@ export type HistoryEventOf<Kind extends OrderLogEntry['kind']> = Extract<
   { readonly kind: Kind }
 >;
 
-/** Whether the order is still pending after an approval. A paused order waits until it is resumed. */
+/** Whether the order still needs approvals or, if it is paused, has to be resumed. */
 export function needsMoreApprovals(event: HistoryEvent): boolean {
   return event.state === 'PENDING' || (event.kind === 'approved' && event.waiting !== undefined);
 }
@@ -187,19 +197,19 @@ interface LapsedApprovals {
 }
 
 export interface NotifiedPeople {
-  readonly reached: readonly string[];
-  /** Their message waits, because it is night for them or Slack is busy. */
-  readonly delayed: readonly string[];
+  readonly reachedIds: readonly string[];
+  /** People who get their message later, because it is night for them or Slack is busy. */
+  readonly delayedIds: readonly string[];
 }
 
-export const NOBODY_NOTIFIED: NotifiedPeople = { reached: [], delayed: [] };
+export const NOBODY_NOTIFIED: NotifiedPeople = { reachedIds: [], delayedIds: [] };
 
 /** For example, `I messaged @Ada and @Bo.` */
-export function notifiedText({ reached, delayed }: NotifiedPeople): string {
+export function notifiedText({ reachedIds, delayedIds }: NotifiedPeople): string {
   const formatNames = (people: readonly string[]) => joinWords(people.map(mention));
   const sentences = dropMissing([
-    reached.length > 0 && `I messaged ${formatNames(reached)}.`,
-    delayed.length > 0 && `I’ll message ${formatNames(delayed)} later.`,
+    reachedIds.length > 0 && `I messaged ${formatNames(reachedIds)}.`,
+    delayedIds.length > 0 && `I’ll message ${formatNames(delayedIds)} later.`,
   ]);
   return sentences.length === 0 ? 'I couldn’t reach any admin.' : sentences.join(' ');
 }
@@ -210,18 +220,18 @@ export function findLapsedApprovals(history: readonly HistoryEvent[]): LapsedApp
 }
 
 /** For example, `@Carol’s approval no longer counts`. */
-export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string {
+export function formatLapsedApprovals({ userIds, isUncertain }: LapsedApprovals): string {
   const possessives = userIds.map((userId) => `${mention(userId)}’s`).join(' and ');
-  const isOne = userIds.length === 1;
+  const isSingle = userIds.length === 1;
   return isUncertain
-    ? `${possessives} ${isOne ? 'approval' : 'approvals'} can’t be counted, because Slack doesn’t return the members of an approver group`
-    : `${possessives} ${isOne ? 'approval no longer counts' : 'approvals no longer count'}`;
+    ? `${possessives} ${isSingle ? 'approval' : 'approvals'} can’t be counted, because Slack doesn’t return the members of an approver group`
+    : `${possessives} ${isSingle ? 'approval no longer counts' : 'approvals no longer count'}`;
 }
 
 /** A colon and the quoted reason. Empty if there is no reason. */
 export function reasonSuffix({ reason, seen }: EventReason): string {
   const text = reason ?? (seen && formatRecordFinding(seen)) ?? '';
-  return text === '' ? '' : `: “${quote(text, 1_000)}”`;
+  return text === '' ? '' : `: “${escapeLine(text, 1_000)}”`;
 }
 
 interface EventReason {
@@ -231,7 +241,7 @@ interface EventReason {
 
 const MAX_APPROVERS = 12;
 
-export function approverList(approvers: readonly string[]): string {
+export function approverListText(approvers: readonly string[]): string {
   return approvers.length === 0 ? 'an approver' : joinAtMost(approvers.map(mentionApprover), MAX_APPROVERS);
 }
 
@@ -250,7 +260,7 @@ export function wasSent({ items }: Order): boolean {
   return items.some(({ sentAt }) => sentAt !== undefined);
 }
 
-const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
+const ITEM_STATE_TEXTS: Readonly<Record<OrderItem['state'], string>> = {
   WAITING: 'Waiting',
   SENT: 'Sent, no response yet',
   SUCCEEDED: 'Done',
@@ -262,7 +272,7 @@ const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
 export function formatOutcomeShare({ state, items }: Order): string {
   const matchingCount = items.filter((item) => item.state === state).length;
   return items.length > 1 && matchingCount > 0 && matchingCount < items.length
-    ? ` for ${matchingCount} of ${count(items.length, 'name')}`
+    ? ` for ${matchingCount} of ${formatCount(items.length, 'name')}`
     : '';
 }
 
@@ -293,15 +303,15 @@ function formatSummary({
     : `${escapeExceptCode(summaryText(summary))} Stopped by ${mention(stoppedBy)}.`;
 }
 
-/** The bot's own sentence, unless it is redundant, and then the service's text. */
+/** The bot's summary, unless it is redundant, followed by the service's response. */
 export function resultLines({ state, attempts, result }: OrderItem): string[] {
   if (result === undefined) return [];
-  const answerText = dropMissing([
+  const codeAndText = dropMissing([
     result.code !== undefined && code(result.code),
-    result.text !== undefined && result.text !== '' && quote(result.text, 500),
+    result.text !== undefined && result.text !== '' && escapeLine(result.text, 500),
   ]).join(' ');
-  const stid = result.stid === undefined ? undefined : code(result.stid);
-  const response = [answerText, formatKind(result.type), stid].filter(Boolean).join(' · ');
+  const stidMarkup = result.stid === undefined ? undefined : code(result.stid);
+  const response = [codeAndText, formatKind(result.type), stidMarkup].filter(Boolean).join(' · ');
   const messages = result.messages ?? [];
   return dropMissing([
     !isSummaryRedundant(state, result, response) && formatSummary({ state, attempts, result }),
@@ -309,26 +319,26 @@ export function resultLines({ state, attempts, result }: OrderItem): string[] {
     response !== '' && `The service says: ${response}`,
     ...messages.slice(0, MAX_SHOWN_MESSAGES).map((message) => `• ${messageLine(message)}`),
     messages.length > MAX_SHOWN_MESSAGES &&
-      `• and ${count(messages.length - MAX_SHOWN_MESSAGES, 'message')} more`,
+      `• and ${formatCount(messages.length - MAX_SHOWN_MESSAGES, 'message')} more`,
   ]);
 }
 
-/** Limits the service's text where each result gets one short line. */
+/** Limits the service's text in results of one line. */
 const MAX_RESPONSE_LENGTH = 80;
 
 /** One short line, in the service's words or the bot's. */
-export function briefResult(item: OrderItem): string {
+export function briefResultText(item: OrderItem): string {
   const { code: statusCode, text } = item.result ?? {};
   const response = dropMissing([
     statusCode !== undefined && code(statusCode),
-    text !== undefined && text !== '' && `“${quote(text, MAX_RESPONSE_LENGTH)}”`,
+    text !== undefined && text !== '' && `“${escapeLine(text, MAX_RESPONSE_LENGTH)}”`,
   ]).join(' ');
   return response === '' || item.state === 'UNKNOWN'
     ? truncateMarkup(resultLines(item)[0] ?? '', MAX_RESPONSE_LENGTH)
     : response;
 }
 
-/** The label tells screen readers which order it is. It starts with the visible text, for voice control. */
+/** The label names the order for screen readers. It starts with the visible text, for voice control. */
 export function orderButton(
   order: Order,
   actionId: string,
@@ -343,8 +353,7 @@ export function receiptButton(order: Order): Button {
   return orderButton(order, 'order_receipt', 'Receipt');
 }
 
-/** The button opens *Details*. */
-export function reviewButton(order: Order, style?: 'primary'): Button {
+export function orderDetailsButton(order: Order, style?: 'primary'): Button {
   return orderButton(order, 'order_look', style === 'primary' ? 'Look at it' : 'Details', style);
 }
 
@@ -361,15 +370,18 @@ export function decisionButtons(order: Order, isFullyShown: boolean): Button[] {
     ];
   }
   return [
-    isFullyShown ? orderButton(order, 'order_approve', 'Approve', 'primary') : reviewButton(order, 'primary'),
+    isFullyShown
+      ? orderButton(order, 'order_approve', 'Approve', 'primary')
+      : orderDetailsButton(order, 'primary'),
     orderButton(order, 'order_deny', 'Deny', 'danger'),
   ];
 }
 
 /** The Approve button next to Sign, for people whose approval needs no signature. */
 export function unsignedApproveButton(order: Order): Button | undefined {
-  const isMixed = needsSignatures(order.requirements) && acceptsUnsignedApprovals(order.requirements);
-  return isMixed ? orderButton(order, 'order_approve', 'Approve') : undefined;
+  const acceptsBothKinds =
+    needsSignatures(order.requirements) && acceptsUnsignedApprovals(order.requirements);
+  return acceptsBothKinds ? orderButton(order, 'order_approve', 'Approve') : undefined;
 }
 
 /** Shown while requests are still to be sent or retried. */
@@ -396,19 +408,19 @@ export function resolveButtons(order: Order): Button[] {
   ];
 }
 
-const MAX_SENT_LINES = 20;
+const MAX_SENT_REQUEST_LINES = 20;
 
-/** For each unknown outcome, when the request was sent and its ids at the service. */
-export function sentLines(order: Order): string[] {
+/** For each unknown outcome, the client transaction ID of the request and when it was sent. */
+export function sentRequestLines(order: Order): string[] {
   const isXml = usesXml(order);
   const unknownItems = order.items.filter(({ state }) => state === 'UNKNOWN');
-  const hiddenCount = unknownItems.length - MAX_SENT_LINES;
+  const hiddenCount = unknownItems.length - MAX_SENT_REQUEST_LINES;
   return dropMissing([
-    ...unknownItems.slice(0, MAX_SENT_LINES).map(({ name, ctid, sentAt }) => {
+    ...unknownItems.slice(0, MAX_SENT_REQUEST_LINES).map(({ name, ctid, sentAt }) => {
       const transactionText = isXml
         ? 'no client transaction ID (XML)'
         : `client transaction ID ${code(ctid)}`;
-      const prefix = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
+      const prefix = order.items.length > 1 ? `${escapeText(formatItemName(order, name))}: ` : '';
       const sentText = sentAt === undefined ? '' : `, sent ${formatLocalTime(sentAt)}`;
       return `${prefix === '' ? capitalize(transactionText) : `${prefix}${transactionText}`}${sentText}`;
     }),
@@ -423,7 +435,7 @@ export function hintLines(order: Order): string[] {
   const hints = order.items.flatMap(({ state, name, result }) => {
     const hint = state === 'UNKNOWN' ? result?.hint : undefined;
     if (hint === undefined) return [];
-    const prefix = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
+    const prefix = order.items.length > 1 ? `${escapeText(formatItemName(order, name))}: ` : '';
     return [
       `• ${prefix}${escapeExceptCode(formatRecordFinding(hint.seen))} Source: ${code(hint.source)}, ${formatLocalTime(new Date(hint.seenAt))}.`,
     ];
@@ -445,43 +457,49 @@ export function publicRecordLines(order: Order): string[] {
 
 function shortStateText(order: Order): string {
   if (isPaused(order)) return 'paused until someone resumes or stops it';
-  if (isWaitingForChosenTime(order)) return 'approved and scheduled';
+  if (isWaitingForSendTime(order)) return 'approved and scheduled';
   if (order.task === 'mandate' && order.state === 'SUCCEEDED') return stateText(order).toLowerCase();
-  return isOnlyAccepted(order, order.state) ? 'accepted' : STATES[order.state].words;
+  return isOnlyAccepted(order, order.state) ? 'accepted' : STATES[order.state].shortText;
 }
 
 export function orderLine(order: Order): string {
   return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${shortStateText(order)}, requested by ${mention(order.requesterId)} ${formatLocalTime(order.createdAt)}`;
 }
 
-/** For a person's own orders. */
-export function ownOrderLine(order: Order): string {
+export function orderLineWithTimes(order: Order): string {
   const { state, expiresAt } = order;
   const deadlineText =
     state === 'PENDING' && expiresAt !== undefined ? ` · until ${formatLocalTime(expiresAt)}` : '';
-  const sendTime = findUpcomingTime(order);
-  const separator = isWaitingForChosenTime(order) ? ' for' : ' · scheduled for';
-  const timeText = sendTime === undefined ? '' : `${separator} ${formatLocalTime(sendTime)}`;
-  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${shortStateText(order)}${timeText}${deadlineText}`;
+  const sendTime = findUpcomingSendTime(order);
+  const sendTimePrefix = isWaitingForSendTime(order) ? ' for' : ' · scheduled for';
+  const sendTimeText = sendTime === undefined ? '' : `${sendTimePrefix} ${formatLocalTime(sendTime)}`;
+  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${shortStateText(order)}${sendTimeText}${deadlineText}`;
 }
 
-const timeCell = (order: Order) => {
-  const time = findUpcomingTime(order);
+const buildSendTimeCell = (order: Order) => {
+  const time = findUpcomingSendTime(order);
   return time === undefined ? '' : { moment: time };
 };
 
 export function ordersTable(caption: string, orders: readonly Order[]): DataTableBlock {
-  const hasTime = orders.some((order) => findUpcomingTime(order) !== undefined);
+  const hasSendTime = orders.some((order) => findUpcomingSendTime(order) !== undefined);
   return table({
     caption,
-    columns: ['Order', 'Task', 'Status', 'Requested by', 'Requested', ...(hasTime ? ['Scheduled for'] : [])],
+    columns: [
+      'Order',
+      'Task',
+      'Status',
+      'Requested by',
+      'Requested',
+      ...(hasSendTime ? ['Scheduled for'] : []),
+    ],
     rows: orders.map((order) => [
       order.id,
       orderTitle(order),
       shortStateText(order),
       { person: order.requesterId },
       { moment: order.createdAt },
-      ...(hasTime ? [timeCell(order)] : []),
+      ...(hasSendTime ? [buildSendTimeCell(order)] : []),
     ]),
   });
 }

@@ -4,7 +4,7 @@ import type { BulkRequest } from '../../orders/bulk/request-bulk.ts';
 import type { OrderTaskName, Ownership } from '../../orders/order.ts';
 import { type RequestOutcome, requestOrder } from '../../orders/request-order.ts';
 import { type RetryOutcome, retryOrder } from '../../orders/retry-button.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import type { Secret } from '../../service/secret.ts';
 import type { CommandCall, Interaction } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
@@ -14,7 +14,7 @@ import { requestedText, unsupportedText } from './asking.view.ts';
 import { buildOutcomeReply } from './order-reply.ts';
 import { refusalText } from './refusal.view.ts';
 
-/* Requests orders. Refuses them if the account can't do the task or the policy refuses it. */
+/* Requests orders, and checks first whether the account and the policy allow the task. */
 
 interface RequestedOrder {
   readonly task: OrderTaskName;
@@ -24,7 +24,7 @@ interface RequestedOrder {
   readonly ownership?: Ownership;
   /** As entered, in the person's time zone. */
   readonly sendAt?: string | undefined;
-  /** The rows of a file. `input` is then empty. */
+  /** The rows of a file, for which `input` is empty. */
   readonly bulk?: BulkRequest;
 }
 
@@ -41,12 +41,12 @@ export async function requestOrderFromInteraction(
     requesterId: interaction.person.id,
     deliveryId: interaction.deliveryId,
     account: await interaction.loadOrderAccount(),
-    sendAt: await readSendTime(interaction, sendAt),
+    sendAt: await addTimeZone(interaction, sendAt),
     isPrivate: isDirectMessage(channelId),
   });
 }
 
-async function readSendTime({ context, person }: Interaction, text: string | undefined) {
+async function addTimeZone({ context, person }: Interaction, text: string | undefined) {
   return text === undefined ? undefined : { text, timeZone: await context.directory.findTimeZone(person.id) };
 }
 
@@ -65,7 +65,7 @@ export async function requestOrderFromForm(
     secret,
     account,
     deliveryId,
-    sendAt: await readSendTime(interaction, sendAt),
+    sendAt: await addTimeZone(interaction, sendAt),
   });
 }
 
@@ -75,10 +75,12 @@ export async function checkAccount(
   task: OrderTaskName,
   account?: Account,
 ): Promise<Message | undefined> {
-  const active = account ?? (await interaction.loadOrderAccount());
-  if (active === undefined) return undefined;
-  const issue = findTask(task).findUnsupportedReason(interaction.context.orders.listInterfaces(active));
-  return issue && textMessage(unsupportedText(active, findTask(task), issue));
+  const activeAccount = account ?? (await interaction.loadOrderAccount());
+  if (activeAccount === undefined) return undefined;
+  const issue = getOrderTask(task).findUnsupportedReason(
+    interaction.context.orders.listInterfaces(activeAccount),
+  );
+  return issue && textMessage(unsupportedText(activeAccount, getOrderTask(task), issue));
 }
 
 /**
@@ -91,7 +93,7 @@ export async function checkPolicy(
   task: OrderTaskName,
   input: unknown,
 ): Promise<Message | undefined> {
-  const [name, ...others] = findTask(task).findNames(input);
+  const [name, ...others] = getOrderTask(task).findNames(input);
   const account = await interaction.loadOrderAccount();
   if (name === undefined || others.length > 0 || account === undefined) return undefined;
   const rules = await findRefusingRules(interaction.context.orders, {

@@ -1,9 +1,9 @@
-import type { PendingDecision } from '../../approvals/approvers.ts';
+import type { PendingRequirements } from '../../approvals/approvers.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import { type Order, sortScheduledFirst } from '../../orders/order.ts';
 import type { OrderFilter } from '../../orders/ports.ts';
-import { listVisible, loadVisible } from '../../orders/visibility.ts';
+import { listVisibleOrders, loadVisibleOrder } from '../../orders/visibility.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { breakGlassButtons, signOffButtons } from '../approvals/emergency.view.ts';
 import {
@@ -16,12 +16,13 @@ import {
 } from '../feature.ts';
 import { actions, hasAction, lineSections, type Message, message, sectionFields } from '../kit/blocks.ts';
 import { createPageActions, type PageRequest, slicePage } from '../kit/pages.ts';
-import { answerButtons, answerSections } from './answer.view.ts';
+import { answerButtons, answerLines } from './answer.view.ts';
 import { orderCard, orderFields, parseCardBlockId } from './card.view.ts';
-import { itemName, receiptButton } from './order.view.ts';
+import { formatItemName, receiptButton } from './order.view.ts';
 import {
   buildNameListTexts,
   LIST_TEXTS,
+  type ListTexts,
   noSuchOrderText,
   ORDER_ID_MISSING,
   ORDERS_PER_PAGE,
@@ -33,34 +34,30 @@ import { orderHistory } from './thread.view.ts';
 /* Lists of orders, and single orders with their history. */
 
 async function runOrders(call: CommandCall): Promise<void> {
-  const [word = '', ...more] = call.words;
-  if (more.length > 0) return call.respond(ORDERS_USAGE);
-  await call.respond(await buildOrdersPage(call, { of: word, offset: 0 }));
+  const [filterWord = '', ...extraWords] = call.words;
+  if (extraWords.length > 0) return call.respond(ORDERS_USAGE);
+  await call.respond(await buildOrdersPage(call, { of: filterWord, offset: 0 }));
 }
 
 async function buildOrdersPage(interaction: Interaction, page: PageRequest): Promise<Message | string> {
   const { context, person } = interaction;
-  const { filter, title, empty } = parseOrderFilter(page.of, person.id);
-  const orderList = await listVisible(context.orders, toViewer(interaction), {
+  const { filter, title, emptyText } = parseOrderFilter(page.of, person.id);
+  const orderList = await listVisibleOrders(context.orders, toViewer(interaction), {
     ...filter,
-    limit: MAX_LISTED,
+    limit: MAX_LISTED_ORDERS,
   });
   return orderList.length === 0
-    ? empty
+    ? emptyText
     : ordersMessage(title, slicePage(sortScheduledFirst(orderList), page.offset, ORDERS_PER_PAGE), page.of);
 }
 
 /** Nobody pages through more orders than this. */
-const MAX_LISTED = 1_000;
+const MAX_LISTED_ORDERS = 1_000;
 
 function parseOrderFilter(
   word: string,
   userId: string,
-): {
-  readonly filter: Omit<OrderFilter, 'limit' | 'viewer'>;
-  readonly title: string;
-  readonly empty: string;
-} {
+): ListTexts & { readonly filter: Omit<OrderFilter, 'limit' | 'viewer'> } {
   switch (word.toLowerCase()) {
     case '':
       return { filter: {}, ...LIST_TEXTS.latest };
@@ -82,15 +79,17 @@ function parseOrderFilter(
 function emergencyButtons(
   { context, person }: CommandCall,
   order: Order,
-  decision: PendingDecision | undefined,
+  pendingRequirements: PendingRequirements | undefined,
 ) {
-  return isAdmin(context, person) ? [...breakGlassButtons(order, decision), ...signOffButtons(order)] : [];
+  return isAdmin(context, person)
+    ? [...breakGlassButtons(order, pendingRequirements), ...signOffButtons(order)]
+    : [];
 }
 
 async function runOrder(call: CommandCall): Promise<void> {
   const [id] = call.words;
   if (id === undefined) return call.respond(ORDER_ID_MISSING);
-  const order = await loadVisible(call.context.orders, toViewer(call), id.toLowerCase());
+  const order = await loadVisibleOrder(call.context.orders, toViewer(call), id.toLowerCase());
   if (order === undefined) return call.respond(noSuchOrderText(id));
   const briefing = await loadBriefing(call.context, order);
   const card = orderCard(order, briefing);
@@ -106,12 +105,12 @@ async function runOrder(call: CommandCall): Promise<void> {
       ...sectionFields(orderFields(order, briefing)),
       // The answers to a bulk order are in the result file in the thread.
       ...(order.bulk === undefined
-        ? lineSections(answerSections(order, (name) => itemName(order, name)))
+        ? lineSections(answerLines(order, (name) => formatItemName(order, name)))
         : []),
       ...actions(
         `data_${order.id}`,
         dropMissing([
-          ...emergencyButtons(call, order, briefing.decision),
+          ...emergencyButtons(call, order, briefing.pendingRequirements),
           ...answerButtons(order),
           receiptButton(order),
         ]).filter(({ action_id = '' }) => !hasAction(card.blocks, action_id)),

@@ -25,19 +25,21 @@ function evidenceText(evidence: StoredEvidence): string {
     case 'registrar_seen': {
       const { registrar, transferredAt } = evidence;
       const registrarText = registrar === undefined ? 'no registrar' : `“${registrar}” as the registrar`;
-      const transfer =
+      const transferText =
         transferredAt === undefined
           ? 'No transfer found since this was sent.'
           : `It shows a transfer on ${formatDay(transferredAt)}.`;
-      return `The registry shows ${registrarText}, with ${statusesText(evidence)}. ${transfer}`;
+      return `The registry shows ${registrarText}, with ${statusesText(evidence)}. ${transferText}`;
     }
     case 'expiry_seen':
       return `The registry shows the expiry date ${formatDay(evidence.expiresAt)}. The previous date is unknown.`;
     case 'expiry_unchanged':
       return `No renewal found: the registry still shows the expiry date ${formatDay(evidence.expiresAt)}.`;
     case 'expiry_changed': {
-      const text = `The registry shows the expiry date ${formatDay(evidence.expiresAt)}. Before this was sent, it was ${formatDay(evidence.before)}.`;
-      return evidence.otherCause === undefined ? text : `${text} ${OTHER_CAUSE_TEXTS[evidence.otherCause]}`;
+      const dateText = `The registry shows the expiry date ${formatDay(evidence.expiresAt)}. Before this was sent, it was ${formatDay(evidence.before)}.`;
+      return evidence.otherCause === undefined
+        ? dateText
+        : `${dateText} ${OTHER_CAUSE_TEXTS[evidence.otherCause]}`;
     }
     case 'registered':
       return 'The registry shows that the name was registered at the time this was sent, with the requested nameservers.';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
 import {
@@ -12,11 +12,11 @@ import {
 } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { createRefreshAction } from '../refresh-form.ts';
-import { orderForm, pick } from './order-form.ts';
+import { createOrderForm, pick } from './order-form.ts';
 
 const sourceField = textField('Source', {
   placeholder: 'www.cafe.rest',
-  hint: 'The source of an existing redirect. Its source and type can’t be changed. I remove a leading http:// and send a path unchanged.',
+  hint: 'The address that redirects. Its type can’t be changed. I remove a leading http:// and send a path as it is.',
   isRequired: true,
 });
 const TARGET_DISPLAY: FieldDisplay = {
@@ -27,10 +27,10 @@ const TARGET_DISPLAY: FieldDisplay = {
   isRequired: true,
 };
 
-/** The choice determines the interface, and with it the fields. */
+/** The chosen type and mode determine the interface, and therefore the fields. */
 const CHOICE_DISPLAY = { refreshesForm: true, isRequired: true };
 
-/** Offers all types and modes in “Redirect” of the service's API documentation. */
+/** Offers all types and modes that the service's API documentation lists under “Redirect”. */
 function buildFieldsSchema({ json, xml }: AvailableInterfaces): z.ZodObject {
   const sharedSchema = z.object({
     source: sourceField,
@@ -71,25 +71,25 @@ function buildFieldsSchema({ json, xml }: AvailableInterfaces): z.ZodObject {
 }
 
 /** Titles and backup targets belong to a single source, but targets are often reused. */
-function reuseRedirect(last: FormValues, values: FormValues): FormValues {
-  const isSameSource = values['source'] === undefined || values['source'] === last['source'];
-  return pick(last, ...(isSameSource ? ['source', 'title', 'backup'] : []), 'target', 'type', 'mode');
+function pickRedirectValues(lastValues: FormValues, values: FormValues): FormValues {
+  const isSameSource = values['source'] === undefined || values['source'] === lastValues['source'];
+  return pick(lastValues, ...(isSameSource ? ['source', 'title', 'backup'] : []), 'target', 'type', 'mode');
 }
 
-const redirectForm = orderForm({
+const redirectForm = createOrderForm({
   task: 'redirect',
   fields: buildFieldsSchema,
   interfaces: { xmlFeatures: 'Email redirects, frame and single mode, titles and backup targets' },
   defaults: (account) =>
     account?.method === 'two_factor' ? { type: 'domain' } : { type: 'DOMAIN', mode: 'HTTP' },
-  reuseValues: reuseRedirect,
+  reuseValues: pickRedirectValues,
 });
 
 export const redirects = {
   commands: [
     {
       usage: 'redirect [SOURCE]',
-      summary: findTask('redirect').words.summary,
+      summary: getOrderTask('redirect').words.summary,
       example: '/domain redirect www.cafe.rest',
       time: 'accepted',
       run: (call) => {

@@ -1,11 +1,11 @@
 import type { OrderEvent, OrderState } from '../../orders/order.ts';
-import type { ApproverRight, Refusal } from '../../orders/refusal.ts';
+import type { ApproverAction, Refusal } from '../../orders/refusal.ts';
 import type { ScheduleIssue } from '../../orders/schedule.ts';
 import { getUtcDay } from '../../zones/calendar-day.ts';
-import { missingApprovalLines, ruleNames } from '../approvals/decision.view.ts';
+import { formatRuleNames, missingApprovalLines } from '../approvals/decision.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { joinWithOr, mentionApprover } from '../kit/mrkdwn.ts';
-import { overBudgetText } from '../money/budget.view.ts';
+import { overrunDetailsText } from '../money/budget.view.ts';
 import { summaryText } from './summary.view.ts';
 
 /* Says why a request is refused, and what to do instead. */
@@ -71,7 +71,7 @@ const STATE_PREDICATES: Readonly<Record<OrderState, string>> = {
   CANCELLED: 'was canceled',
 };
 
-const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
+const NOT_AN_APPROVER_TEXTS: Readonly<Record<ApproverAction, string>> = {
   approve: 'Only approvers can approve orders. The card lists them.',
   ask: 'Only approvers can ask a question here. Write in the thread instead.',
   deny: 'Only approvers can deny orders. The card lists them.',
@@ -86,8 +86,8 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   end_mandate: 'Only the requester or an approver can end a mandate. Ask one of them.',
 };
 
-/** If a policy rule names the approvers. */
-const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, (approvers: string) => string>> = {
+/** Used if a policy rule names the approvers. */
+const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverAction, (approvers: string) => string>> = {
   approve: (approvers) => `You can’t approve this. Under the policy, only ${approvers} can.`,
   ask: (approvers) => `You can’t ask a question here. Under the policy, only ${approvers} can.`,
   deny: (approvers) => `You can’t deny this. Under the policy, only ${approvers} can.`,
@@ -161,7 +161,7 @@ const PLAIN_REFUSAL_TEXTS = {
     'This can’t be decrypted: its key is missing, or the data was changed. Your operator can restore the key within the hour. Otherwise, request it again.',
 };
 
-const SCHEDULE_ISSUES: Readonly<Record<ScheduleIssue, string>> = {
+const SCHEDULE_ISSUE_TEXTS: Readonly<Record<ScheduleIssue, string>> = {
   unreadable: 'Enter a date and time, such as 2026-12-06 02:00.',
   no_such_time: 'That time doesn’t exist on that day, because clocks go forward. Choose another time.',
   past: 'That time is in the past. Choose a time at least 5 minutes from now.',
@@ -186,10 +186,10 @@ export function refusalText(refusal: Refusal): string {
         : 'You requested this, so an approver has to approve it. The card lists them.';
     case 'not_an_approver':
       return refusal.approvers === undefined
-        ? NOT_AN_APPROVER[refusal.action]
+        ? NOT_AN_APPROVER_TEXTS[refusal.action]
         : NOT_AN_APPROVER_BY_RULE[refusal.action](joinWithOr(refusal.approvers.map(mentionApprover)));
     case 'policy_refuses':
-      return `The policy doesn’t allow this: ${ruleNames(refusal.rules)}. If you need it, ask an admin.`;
+      return `The policy doesn’t allow this: ${formatRuleNames(refusal.rules)}. If you need it, ask an admin.`;
     case 'not_an_admin':
       return `${NOT_AN_ADMIN[refusal.action]} Ask a workspace admin or owner. If you’re one, try again in a minute.`;
     case 'already_signed_off':
@@ -207,9 +207,9 @@ export function refusalText(refusal: Refusal): string {
       return summaryText({ code: 'earlier_order', orderId, outcome });
     }
     case 'over_budget':
-      return `${overBudgetText(refusal.exceeded)} An admin also has to approve it.`;
+      return `${overrunDetailsText(refusal.exceeded)} An admin also has to approve it.`;
     case 'excess_not_shown':
-      return `${overBudgetText(refusal.exceeded)} The card didn’t say so when you clicked the button; it will in a moment. Check it, and approve again if it’s still right.`;
+      return `${overrunDetailsText(refusal.exceeded)} The card didn’t say so when you clicked the button; it will in a moment. Check it, and approve again if it’s still right.`;
     case 'approvals_missing':
       return `This order can’t resume with its current approvals: it now also needs ${missingApprovalLines(refusal).join('; ')}. Approvers also have to click *Resume*.`;
     case 'not_failed':
@@ -223,7 +223,7 @@ export function refusalText(refusal: Refusal): string {
     case 'secret_answer_of':
       return `This order’s result is a secret of <@${refusal.ownerId}>, so only they can retry. If you need it, make your own request with \`/domain\`.`;
     case 'send_at':
-      return SCHEDULE_ISSUES[refusal.issue];
+      return SCHEDULE_ISSUE_TEXTS[refusal.issue];
     case 'send_at_after_expiry':
       return `A name expires before that time, on ${formatDay(getUtcDay(refusal.expiresAt))}. Choose an earlier time.`;
     case 'mandate_held':

@@ -9,14 +9,14 @@ import {
   type FormValues,
   field,
   formView,
-  readForm,
+  parseForm,
   splitLines,
   toFields,
 } from '../kit/form.ts';
 import { renderForm } from '../open-form.ts';
 
 /*
- * The message shortcut offers the forms of tasks for the names in a message, and the card is posted in its thread. The
+ * The message shortcut offers task forms for the names in a message. The card is posted in the message's thread. The
  * global shortcut offers the same forms without a message.
  */
 
@@ -46,7 +46,7 @@ function buildMenu(
   names: readonly string[],
   origin: FormOrigin,
 ): Form<'task_menu'> {
-  const options: Readonly<Record<string, readonly MenuOption[]>> = {
+  const optionsByField: Readonly<Record<string, readonly MenuOption[]>> = {
     task: forms.map(({ form }) => ({ value: form.name, text: form.title })),
     names: names.map((name) => ({ value: name, text: formatDomainName(name) })),
   };
@@ -55,7 +55,7 @@ function buildMenu(
   );
   const fields = visibleFields.map((menuField) => ({
     ...menuField,
-    ...(options[menuField.name] && { options: options[menuField.name] }),
+    ...(optionsByField[menuField.name] && { options: optionsByField[menuField.name] }),
   }));
   return { name: 'task_menu', title: 'Domain task', submit: 'Next', fields };
 }
@@ -69,7 +69,7 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
       return { form: buildMenu(allowedForms, splitLines(values['names']), origin) };
     },
     async submit(call): Promise<SubmissionResult> {
-      const parsed = readForm(menuSchema, call.values);
+      const parsed = parseForm(menuSchema, call.values);
       if ('errors' in parsed) return parsed;
       const { task, names, channel } = parsed.value;
       const feature = forms.find(({ form }) => form.name === task);
@@ -96,9 +96,9 @@ function toNameValues({ form }: FormFeature, names: readonly string[]): FormValu
   if (name === undefined) return {};
   const fieldNames = form.fields.map((field) => field.name);
   if (fieldNames.includes('names')) return { names: names.join('\n') };
-  const nameField = ['name', 'source'].find((candidate) => fieldNames.includes(candidate));
-  if (nameField === undefined) return {};
-  return names.length > 1 ? undefined : { [nameField]: name };
+  const nameFieldName = ['name', 'source'].find((candidate) => fieldNames.includes(candidate));
+  if (nameFieldName === undefined) return {};
+  return names.length > 1 ? undefined : { [nameFieldName]: name };
 }
 
 async function buildFormOrigin(

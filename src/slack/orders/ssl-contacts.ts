@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
 import { type FormValues, textField, unvalidatedLinesSchema } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
-import { noContactIdText } from './asking.view.ts';
-import { orderForm } from './order-form.ts';
+import { invalidContactIdText } from './asking.view.ts';
+import { createOrderForm } from './order-form.ts';
 
 /** See “SSL contact” in the service's API documentation: XML has no fields for a person's name. */
 const PERSON_NAME_FIELDS = { fname: textField('First name'), lname: textField('Last name') };
@@ -13,7 +13,7 @@ const PERSON_NAME_FIELDS = { fname: textField('First name'), lname: textField('L
 function buildFieldsSchema({ json }: AvailableInterfaces): z.ZodObject {
   return z.object({
     id: textField('SSL contact ID', {
-      hint: `Fields that you leave empty aren’t sent. The service’s documentation doesn’t say whether their old values are kept.${json ? '' : ' It also doesn’t say where the ID goes in XML, so I put it first.'}`,
+      hint: `Fields that you leave empty aren’t sent. The service’s documentation doesn’t say whether their old values are kept.${json ? '' : ' The ID’s position in XML isn’t documented either, so I put it first.'}`,
       isRequired: true,
     }),
     ...(json ? PERSON_NAME_FIELDS : {}),
@@ -37,30 +37,30 @@ function buildFieldsSchema({ json }: AvailableInterfaces): z.ZodObject {
   });
 }
 
-/** Another id is another person, so its values aren't reused. */
-function reuseContact(last: FormValues, values: FormValues): FormValues {
-  return values['id'] === undefined || values['id'] === last['id'] ? last : {};
+/** A different ID means a different person, so values are reused only for the same ID. */
+function pickContactValues(lastValues: FormValues, values: FormValues): FormValues {
+  return values['id'] === undefined || values['id'] === lastValues['id'] ? lastValues : {};
 }
 
-export const sslContactForm = orderForm({
+export const sslContactForm = createOrderForm({
   task: 'ssl-contact',
   fields: buildFieldsSchema,
   interfaces: {
     choiceHint: 'JSON is the default. XML has a single address field and no first or last name.',
   },
-  reuseValues: reuseContact,
+  reuseValues: pickContactValues,
 });
 
 export const sslContacts = {
   commands: [
     {
       usage: 'ssl-contact [ID]',
-      summary: findTask('ssl-contact').words.summary,
+      summary: getOrderTask('ssl-contact').words.summary,
       example: '/domain ssl-contact 501',
       time: 'accepted',
       run: (call) => {
-        const [id, ...more] = call.words;
-        if (more.length > 0) return call.respond(noContactIdText(call.words.join(' ')));
+        const [id, ...extraWords] = call.words;
+        if (extraWords.length > 0) return call.respond(invalidContactIdText(call.words.join(' ')));
         return openFormFromCommand(call, sslContactForm, id === undefined ? {} : { id });
       },
     },

@@ -1,31 +1,31 @@
 import type { SectionBlock } from '@slack/types';
-import { findUpcomingTime, isReopened, type Order } from '../../orders/order.ts';
+import { findUpcomingSendTime, isReopened, type Order } from '../../orders/order.ts';
 import type {
   Statement,
   StatementItem,
   StatementObject,
   StatementValue,
 } from '../../orders/statement-shape.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import {
   type AnyBlock,
-  count,
   escapeText,
+  formatCount,
   formatLocalTime,
+  getVisibleText,
   section,
-  visibleText,
-  wholeLineSections,
+  untruncatedSections,
 } from '../kit/blocks.ts';
-import { itemName } from './order.view.ts';
+import { formatItemName } from './order.view.ts';
 
 /*
- * The statement of an order: every value exactly as it is sent, with its label. All views show the content of an order
- * with this code.
+ * The statement of an order: every value exactly as it is sent, with its label. All views use this code to show what an
+ * order sends.
  */
 
-/** By path. A field that isn't listed is labeled with its path. */
-const LABELS: Readonly<Record<string, string>> = {
+/** The keys are paths. A field that isn't listed is labeled with its path. */
+const FIELD_LABELS: Readonly<Record<string, string>> = {
   name: 'Name',
   source: 'Source',
   id: 'Contact',
@@ -108,7 +108,7 @@ function listRequestLeaves({ request }: StatementItem): Leaf[] {
 }
 
 /** Shows the code points of invisible characters and bidi controls. Plain text. */
-function revealInvisible(text: string): string {
+function revealInvisibleCharacters(text: string): string {
   return text.replace(
     /[\p{Cf}\p{Cc}]/gu,
     (character) => `[U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}]`,
@@ -116,8 +116,8 @@ function revealInvisible(text: string): string {
 }
 
 /** Escapes untrusted text so that every character is visible and nothing becomes an emoji or a quote. */
-function exactText(text: string): string {
-  return escapeText(revealInvisible(text))
+function escapeUntrustedText(text: string): string {
+  return escapeText(revealInvisibleCharacters(text))
     .replace(/:(?=[\w'+-]+:)/g, ':\u2060')
     .replace(/^&gt;/, '\u2060&gt;');
 }
@@ -142,20 +142,20 @@ export function listStatementFields(
     const text = typeof value === 'object' ? secretText : String(value);
     valuesByPath.set(path, [...(valuesByPath.get(path) ?? []), text]);
   }
-  return [...valuesByPath].map(([path, values]) => ({ path, label: LABELS[path] ?? path, values }));
+  return [...valuesByPath].map(([path, values]) => ({ path, label: FIELD_LABELS[path] ?? path, values }));
 }
 
-/** Labels with mrkdwn values. If there are several values, one per line. */
-function itemFields(item: StatementItem): (readonly [string, string])[] {
+/** Labels and their mrkdwn, with one value per line. */
+function formatItemFields(item: StatementItem): (readonly [string, string])[] {
   return listReadableFields(item).map((field) => [
-    exactText(field.label),
-    field.values.map(exactText).join('\n'),
+    escapeUntrustedText(field.label),
+    field.values.map(escapeUntrustedText).join('\n'),
   ]);
 }
 
-/** Formats values for people, by path. */
-const VALUE_FORMATS: Readonly<Record<string, (value: string) => string>> = {
-  period: (years) => count(Number(years), 'year'),
+/** The keys are paths. Other values are shown as they are sent. */
+const VALUE_FORMATTERS: Readonly<Record<string, (value: string) => string>> = {
+  period: (years) => formatCount(Number(years), 'year'),
   confirmOrder: (isConfirmed) => (isConfirmed === 'true' ? 'yes' : 'no'),
   until: (day) => formatDay(day),
   notice: (days) => `${days} days early`,
@@ -164,7 +164,7 @@ const VALUE_FORMATS: Readonly<Record<string, (value: string) => string>> = {
 export function listReadableFields(item: StatementItem): readonly StatementField[] {
   const fields = listStatementFields(item).map((field) => ({
     ...field,
-    values: field.values.map((value) => VALUE_FORMATS[field.path]?.(value) ?? value),
+    values: field.values.map((value) => VALUE_FORMATTERS[field.path]?.(value) ?? value),
   }));
   return mergeTotalAndSpan(fields);
 }
@@ -182,45 +182,49 @@ function mergeTotalAndSpan(fields: readonly StatementField[]): readonly Statemen
     );
 }
 
-const UNREADABLE = 'This can’t be shown, because it no longer matches the request. It won’t be sent.';
+const UNREADABLE_TEXT = 'This can’t be shown, because it no longer matches the request. It won’t be sent.';
 
 /** For example, `Will be sent Sun 6 Dec, 02:00`. */
-export function timeText(sendTime: Date): string {
+export function sendTimeText(sendTime: Date): string {
   return `Will be sent ${formatLocalTime(sendTime)}`;
 }
 
 const formatSendTime = ({ notBefore }: Pick<Statement, 'notBefore'>) =>
   notBefore && formatLocalTime(new Date(notBefore));
 
-function timeFields(statement: Pick<Statement, 'notBefore'>, order: Order): (readonly [string, string])[] {
+function sendTimeFields(
+  statement: Pick<Statement, 'notBefore'>,
+  order: Order,
+): (readonly [string, string])[] {
   const time = formatSendTime(statement);
   if (time === undefined) return [];
   if (isReopened(order)) return [['Will be sent', `right after approval (was scheduled for ${time})`]];
-  return [[findUpcomingTime(order) === undefined ? 'Scheduled for' : 'Will be sent', time]];
+  return [[findUpcomingSendTime(order) === undefined ? 'Scheduled for' : 'Will be sent', time]];
 }
 
 /** The fields of the request. If there are several requests, only the fields that are the same in all of them. */
 export function commonFields(statement: Statement | undefined, order: Order): (readonly [string, string])[] {
-  if (statement === undefined) return [['What will be sent', UNREADABLE]];
+  if (statement === undefined) return [['What will be sent', UNREADABLE_TEXT]];
   const { task, items } = statement;
-  const [first, ...others] = items.map(itemFields);
+  const [first, ...others] = items.map(formatItemFields);
   const sharedFields = (first ?? []).filter(([label, value]) =>
     others.every((otherFields) => otherFields.some((other) => other[0] === label && other[1] === value)),
   );
-  const fields = [...timeFields(statement, order), ...sharedFields];
+  const fields = [...sendTimeFields(statement, order), ...sharedFields];
   const isPasswordGenerated =
-    findTask(task).secretField === 'password' && !fields.some(([label]) => label === LABELS['password']);
+    getOrderTask(task).secretField === 'password' &&
+    !fields.some(([label]) => label === FIELD_LABELS['password']);
   return isPasswordGenerated ? [...fields, ['Password', 'generated by the service']] : fields;
 }
 
-export function isOverXml(statement: Pick<Statement, 'items'> | undefined): boolean {
+export function isSentOverXml(statement: Pick<Statement, 'items'> | undefined): boolean {
   return statement?.items.some(({ request }) => request.interface === 'xml') ?? false;
 }
 
 /** The names and the common fields as a single line of mrkdwn. */
-export function briefText(statement: Statement, order: Order): string {
+export function briefStatementText(statement: Statement, order: Order): string {
   const { items } = statement;
-  const names = items.map((item) => exactText(itemName(statement, item.name))).join(', ');
+  const names = items.map((item) => escapeUntrustedText(formatItemName(statement, item.name))).join(', ');
   return [
     ...(items.length === 1 ? [] : [`Names: ${names}`]),
     ...commonFields(statement, order).map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`),
@@ -230,55 +234,55 @@ export function briefText(statement: Statement, order: Order): string {
 /** Whether blocks show every name and value of a statement without truncation. */
 export function isStatementShown(blocks: readonly AnyBlock[], statement: Statement | undefined): boolean {
   if (statement === undefined) return false;
-  const text = visibleText(blocks);
+  const text = getVisibleText(blocks);
   if (!text.includes(formatSendTime(statement) ?? '')) return false;
   return statement.items.every((item) => {
-    const name = itemName(statement, item.name);
+    const name = formatItemName(statement, item.name);
     return (
       (text.includes(name) || text.includes(escapeText(name))) &&
-      itemFields(item).every(([, value]) => value.split('\n').every((line) => text.includes(line)))
+      formatItemFields(item).every(([, value]) => value.split('\n').every((line) => text.includes(line)))
     );
   });
 }
 
 function statementItemText(statement: Statement, item: StatementItem): string {
   return [
-    `*${item.n}. ${exactText(itemName(statement, item.name))}*`,
-    ...itemFields(item).map(([label, value]) => `*${label}*: ${value}`),
+    `*${item.n}. ${escapeUntrustedText(formatItemName(statement, item.name))}*`,
+    ...formatItemFields(item).map(([label, value]) => `*${label}*: ${value}`),
     ...listRequestLeaves(item).flatMap(([, value]) =>
-      typeof value === 'object' ? [exactText(value.secret)] : [],
+      typeof value === 'object' ? [escapeUntrustedText(value.secret)] : [],
     ),
-    `${addressText(item)} · ${exactText(item.ctid)}`,
+    `${requestTargetText(item)} · ${escapeUntrustedText(item.ctid)}`,
   ].join('\n');
 }
 
-/** The route of a request, or its XML task code. */
-function addressText({ request }: StatementItem): string {
+/** The method and path of a request, or its XML task code. */
+function requestTargetText({ request }: StatementItem): string {
   if (request.interface === 'none') return 'Nothing will be sent';
-  if (request.interface === 'xml') return `Task ${exactText(request.code)}`;
+  if (request.interface === 'xml') return `Task ${escapeUntrustedText(request.code)}`;
   const query = request.query?.map(([name, value]) => `${name}=${value}`) ?? [];
-  return exactText([`${request.method} ${request.path}`, ...query].join(' '));
+  return escapeUntrustedText([`${request.method} ${request.path}`, ...query].join(' '));
 }
 
-const METHOD_TEXTS: Readonly<Record<string, string>> = {
+const SIGN_IN_METHOD_TEXTS: Readonly<Record<string, string>> = {
   password: 'signs in with a password',
   trusted_application: 'trusted application',
   two_factor: 'two-factor sign-in',
 };
 
-function headText({ account, service, replyTo, ...statement }: Statement, order: Order): string {
+function headerText({ account, service, replyTo, ...statement }: Statement, order: Order): string {
   const { method, login, context, team } = account;
   return [
-    `*Account*: ${exactText(login)} (${METHOD_TEXTS[method] ?? exactText(method)})${team ? ', the team’s account' : ''}`,
+    `*Account*: ${escapeUntrustedText(login)} (${SIGN_IN_METHOD_TEXTS[method] ?? escapeUntrustedText(method)})${team ? ', the team’s account' : ''}`,
     `*Context*: ${context ?? 'the application’s own'}`,
-    `*Service*: ${exactText(service)}, ${isOverXml(statement) ? 'XML' : 'JSON'} interface`,
-    ...timeFields(statement, order).map(([label, value]) => `*${label}*: ${value}`),
-    ...(replyTo === undefined ? [] : [`*The service replies to*: ${exactText(replyTo)}`]),
+    `*Service*: ${escapeUntrustedText(service)}, ${isSentOverXml(statement) ? 'XML' : 'JSON'} interface`,
+    ...sendTimeFields(statement, order).map(([label, value]) => `*${label}*: ${value}`),
+    ...(replyTo === undefined ? [] : [`*The service replies to*: ${escapeUntrustedText(replyTo)}`]),
   ].join('\n');
 }
 
 /** Readable on one page, and far below Slack's limit. */
-const PAGE_LENGTH = 12_000;
+const MAX_PAGE_LENGTH = 12_000;
 
 /**
  * The whole statement, with one list of blocks per page.
@@ -289,21 +293,21 @@ export function statementPages(
   order: Order,
   appendix: readonly string[],
 ): readonly (readonly SectionBlock[])[] {
-  if (statement === undefined) return [[section(UNREADABLE)]];
+  if (statement === undefined) return [[section(UNREADABLE_TEXT)]];
   const pages: SectionBlock[][] = [];
-  let remaining = 0;
-  for (const block of wholeLineSections([
-    headText(statement, order),
+  let remainingLength = 0;
+  for (const block of untruncatedSections([
+    headerText(statement, order),
     ...statement.items.map((item) => statementItemText(statement, item)),
     ...appendix,
   ])) {
     const length = block.text?.text.length ?? 0;
-    if (remaining < length) {
+    if (remainingLength < length) {
       pages.push([]);
-      remaining = PAGE_LENGTH;
+      remainingLength = MAX_PAGE_LENGTH;
     }
     pages.at(-1)?.push(block);
-    remaining -= length;
+    remainingLength -= length;
   }
   return pages;
 }

@@ -5,7 +5,7 @@ import { requestIssueText } from './request-issue.view.ts';
 
 /* The bot's own words about an item or event. */
 
-type PlainCode = Exclude<
+type PlainSummaryCode = Exclude<
   PlainSummary['code'],
   | 'account_refused'
   | 'earlier_order'
@@ -18,7 +18,7 @@ type PlainCode = Exclude<
   | 'statement_changed'
 >;
 
-const PLAIN_SUMMARY_TEXTS: Readonly<Record<PlainCode, string>> = {
+const PLAIN_SUMMARY_TEXTS: Readonly<Record<PlainSummaryCode, string>> = {
   account_gone:
     'The account it used is no longer linked, so nothing was sent. Link it again with `/domain link` and request it again.',
   answered_done: 'The service confirmed that it was carried out.',
@@ -116,7 +116,7 @@ export function summaryText(summary: ItemSummary): string {
   }
 }
 
-const RETRY_REASONS: Readonly<Record<RetryReason, string>> = {
+const RETRY_REASON_TEXTS: Readonly<Record<RetryReason, string>> = {
   busy: 'The service is busy.',
   no_answer: 'The service didn’t respond.',
   no_answer_harmless: 'The service didn’t respond; repeating this is safe.',
@@ -127,7 +127,7 @@ const RETRY_REASONS: Readonly<Record<RetryReason, string>> = {
 };
 
 /** Why a scheduled order needs approval again. */
-const REOPEN_REASONS: Readonly<Record<ReopenReason, string>> = {
+const REOPEN_REASON_TEXTS: Readonly<Record<ReopenReason, string>> = {
   late: 'it couldn’t be sent in time',
   price: 'the price changed',
   requirements: 'it now needs more approvals',
@@ -138,9 +138,9 @@ const REOPEN_REASONS: Readonly<Record<ReopenReason, string>> = {
 };
 
 export function reopenReasonText(reasons: readonly ReopenReason[]): string {
-  return reasons.map((reason) => REOPEN_REASONS[reason]).join(', ');
+  return reasons.map((reason) => REOPEN_REASON_TEXTS[reason]).join(', ');
 }
 
 export function retryReasonText({ code }: { readonly code: RetryReason }): string {
-  return RETRY_REASONS[code];
+  return RETRY_REASON_TEXTS[code];
 }

@@ -1,57 +1,57 @@
 import type { SectionBlock } from '@slack/types';
 import { formatAccountName } from '../../accounts/account.ts';
 import { dropMissing, groupBy } from '../../lib/collections.ts';
-import { EVIDENCE, getAccountOwner, type Order, type OrderItem } from '../../orders/order.ts';
+import { EVIDENCE_ACTOR, getAccountOwner, type Order, type OrderItem } from '../../orders/order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from '../../orders/order-events.ts';
 import type { ReopenReason } from '../../orders/summary.ts';
-import { findTask } from '../../orders/tasks.ts';
-import { isGenericZone } from '../../zones/rules.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
+import { isInGenericZone } from '../../zones/rules.ts';
 import {
-  approverNameInSentence,
   findLastProgress,
   findValidApprovers,
+  formatApproverInSentence,
   hasPolicyRule,
   missingApprovalLines,
 } from '../approvals/decision.view.ts';
 import { emergencyReply, signedOffReply } from '../approvals/emergency.view.ts';
-import { isMixed, pausedReply, tallyText } from '../bulk/bulk.view.ts';
+import { hasMixedStates, pausedReply, tallyText } from '../bulk/bulk.view.ts';
 import {
   actions,
   addMenu,
   button,
   capitalize,
   code,
-  count,
   escapeExceptCode,
+  escapeLine,
   escapeText,
+  formatCount,
   formatLocalTime,
   joinAtMost,
   lineSections,
   type Message,
   mention,
   message,
-  moreMenu,
-  quote,
+  overflowMenu,
   removeMarkup,
   section,
   textMessage,
   truncateMarkup,
 } from '../kit/blocks.ts';
-import { BUTTON_ROW_LINES, countPhoneLines, cutToLines, fitLines, MAX_LINES } from '../kit/phone.ts';
+import { BUTTON_ROW_LINES, countPhoneLines, fitLines, MAX_LINES, truncateToLines } from '../kit/phone.ts';
 import { isReportedByInForceMessage } from '../mandates/mandate.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { answerButtons, otherObjectLines } from './answer.view.ts';
 import {
-  approverList,
-  briefResult,
+  approverListText,
+  briefResultText,
   canApproveText,
   findLapsedApprovals,
-  formatLapsed,
+  formatItemName,
+  formatLapsedApprovals,
   formatOutcomeShare,
   type HistoryEvent,
   type HistoryEventOf,
   isOnlyAccepted,
-  itemName,
   itemStateText,
   NOBODY_NOTIFIED,
   type NotifiedPeople,
@@ -78,7 +78,7 @@ export function orderReply(
   event: HistoryEvent,
   approvers: readonly string[],
   now?: Date,
-  notified: NotifiedPeople = NOBODY_NOTIFIED,
+  notifiedPeople: NotifiedPeople = NOBODY_NOTIFIED,
 ): Message | undefined {
   switch (event.kind) {
     case 'requested':
@@ -86,7 +86,7 @@ export function orderReply(
     case 'approved':
       return needsMoreApprovals(event) ? approvedReply(order, event) : lastApprovalReply(event);
     case 'emergency_approved':
-      return emergencyReply(order, event, notified);
+      return emergencyReply(order, event, notifiedPeople);
     case 'signed_off':
       return signedOffReply(order, event);
     case 'asked':
@@ -95,11 +95,11 @@ export function orderReply(
       return buildReply(
         order,
         ':hourglass_flowing_sand:',
-        ` wasn’t sent at the scheduled time${isOnlyLate(event.reasons) ? '' : `, because ${reopenReasonText(event.reasons)}`}. Earlier approvals no longer count. ${approverList(approvers)}: check the card and approve it again.`,
+        ` wasn’t sent at the scheduled time${isOnlyLate(event.reasons) ? '' : `, because ${reopenReasonText(event.reasons)}`}. Earlier approvals no longer count. ${approverListText(approvers)}: check the card and approve it again.`,
         order.requesterId,
       );
     case 'escalated':
-      return escalatedReply(order, event, approvers, notified);
+      return escalatedReply(order, event, approvers, notifiedPeople);
     case 'denied':
     case 'cancelled':
     case 'expired':
@@ -108,12 +108,12 @@ export function orderReply(
       return buildReply(
         order,
         ':bell:',
-        ` is still waiting for approval. ${approverList(approvers)}: it’s also on my Home tab.`,
+        ` is still waiting for approval. ${approverListText(approvers)}: it’s also on my Home tab.`,
       );
     case 'stopped':
       return stoppedReply(order, event);
     case 'paused':
-      return pausedReply(order, event.pause, orderTitle(order), approverList(approvers));
+      return pausedReply(order, event.pause, orderTitle(order), approverListText(approvers));
     case 'resumed':
       return buildReply(order, ':arrow_forward:', ` was resumed by ${mention(event.actor)}.`);
     case 'resolved':
@@ -157,28 +157,28 @@ function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' |
   return buildReply(order, STATES.EXPIRED.icon, replyText, requesterId);
 }
 
-/** Lock screens show a reply without its thread, so the reply starts with the order. */
+/** Lock screens show a reply without its thread, so the reply starts with the order's title. */
 export function startWithTitle(order: Order, { text, blocks }: Message): Message {
   const titles = (['to do', 'done'] as const).map((tense) =>
     removeMarkup(escapeText(orderTitle(order, tense))),
   );
-  const isNamed = [...titles, ...order.items.map(({ name }) => itemName(order, name))].some((name) =>
-    text.startsWith(name),
+  const startsWithName = [...titles, ...order.items.map(({ name }) => formatItemName(order, name))].some(
+    (name) => text.startsWith(name),
   );
-  return { text: isNamed ? text : `${titles[0]}: ${text}`, blocks };
+  return { text: startsWithName ? text : `${titles[0]}: ${text}`, blocks };
 }
 
 /**
- * A sentence that starts with the order, because lock screens show little more.
+ * A sentence that starts with the order's title, because lock screens show little more.
  * @param replyText continues after the title, so it starts with a space or a colon
- * @param recipientId mentioned first
+ * @param recipientId the person to mention first
  */
 function buildReply(order: Order, icon: string, replyText: string, recipientId?: string): Message {
   const prefix = recipientId === undefined ? '' : `${mention(recipientId)}: `;
   return textMessage(`${icon} ${prefix}*${escapeText(orderTitle(order))}*${replyText}`);
 }
 
-const SYSTEM = 'system';
+const SYSTEM_ACTOR = 'system';
 
 /** Tells the owner of the account that another person has retried the order. */
 function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
@@ -197,15 +197,15 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   );
 }
 
-/** Says that the rest of an order won't be sent. If that ends the order, the final reply says it. */
+/** Says that the rest of an order won't be sent; undefined if the final reply lists the outcomes. */
 function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message | undefined {
-  if (STATES_FROM_ITEMS.has(event.state)) return undefined;
+  if (OUTCOME_STATES.has(event.state)) return undefined;
   const { names } = event;
-  const namesText = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
+  const notSentText = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
   const stopText = ` was stopped by ${mention(event.actor)}.`;
   const buildStopReply = (replyText: string) =>
     buildReply(order, STATES.CANCELLED.icon, replyText, order.requesterId);
-  if (event.state === 'CANCELLED' && event.actor === SYSTEM)
+  if (event.state === 'CANCELLED' && event.actor === SYSTEM_ACTOR)
     return buildStopReply(`: ${escapeExceptCode(summaryText(event.summary))}`);
   if (event.state === 'CANCELLED')
     return buildStopReply(
@@ -214,24 +214,27 @@ function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message |
         : `${stopText} Nothing was sent.`,
     );
   return buildStopReply(
-    event.actor === SYSTEM
-      ? `: ${escapeExceptCode(summaryText(event.summary))}${namesText}`
-      : `${stopText}${namesText} Requests already sent continue.`,
+    event.actor === SYSTEM_ACTOR
+      ? `: ${escapeExceptCode(summaryText(event.summary))}${notSentText}`
+      : `${stopText}${notSentText} Requests already sent continue.`,
   );
 }
 
 /** States that result from the items' outcomes. The final reply lists the outcomes. */
-const STATES_FROM_ITEMS: ReadonlySet<Order['state']> = new Set(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
+const OUTCOME_STATES: ReadonlySet<Order['state']> = new Set(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
 
 function formatNames(order: Order, names: readonly string[]): string {
-  return truncateMarkup(names.map((name) => `*${escapeText(itemName(order, name))}*`).join(', '), 1_000);
+  return truncateMarkup(
+    names.map((name) => `*${escapeText(formatItemName(order, name))}*`).join(', '),
+    1_000,
+  );
 }
 
 function askedReply(order: Order, event: HistoryEventOf<'asked'>): Message {
   return buildReply(
     order,
     ':speech_balloon:',
-    `: ${mention(event.actor)} asks: “${quote(event.question, 2_000)}” ${order.isPrivate ? `Send ${mention(event.actor)} a direct message` : 'Reply here'}. The approval deadline was reset.`,
+    `: ${mention(event.actor)} asks: “${escapeLine(event.question, 2_000)}” ${order.isPrivate ? `Send ${mention(event.actor)} a direct message` : 'Reply here'}. The approval deadline was reset.`,
     order.requesterId,
   );
 }
@@ -240,12 +243,13 @@ function escalatedReply(
   order: Order,
   { to, toAdmins }: HistoryEventOf<'escalated'>,
   approvers: readonly string[],
-  notified: NotifiedPeople,
+  notifiedPeople: NotifiedPeople,
 ): Message {
   const escalationText =
-    to.length > 0 ? ` Escalated to ${approverList(to)}.` : toAdmins ? ' Escalated to the admins.' : '';
-  const isOnlyMentioned = !toAdmins && notified.reached.length + notified.delayed.length === 0;
-  const notifiedSentence = isOnlyMentioned ? '' : `${notifiedText(notified)} `;
+    to.length > 0 ? ` Escalated to ${approverListText(to)}.` : toAdmins ? ' Escalated to the admins.' : '';
+  const isOnlyMentioned =
+    !toAdmins && notifiedPeople.reachedIds.length + notifiedPeople.delayedIds.length === 0;
+  const notifiedSentence = isOnlyMentioned ? '' : `${notifiedText(notifiedPeople)} `;
   return buildReply(
     order,
     ':mega:',
@@ -259,7 +263,7 @@ function lastApprovalReply(event: HistoryEventOf<'approved'>): Message | undefin
   return reasonSuffix(event) === '' && impactNote === ''
     ? undefined
     : textMessage(
-        `:ballot_box_with_check: ${approverNameInSentence(event.actor, [event])} approved${reasonSuffix(event)}.${impactNote}`,
+        `:ballot_box_with_check: ${formatApproverInSentence(event.actor, [event])} approved${reasonSuffix(event)}.${impactNote}`,
       );
 }
 
@@ -270,22 +274,22 @@ function unknownImpactText({ isImpactUnknown }: HistoryEventOf<'approved'>): str
 function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message {
   const lapsedApprovals = findLapsedApprovals([event]);
   const progress = findLastProgress([event]);
-  const givenCount = findValidApprovers([event]).length;
-  const needed = progress?.requirements[0]?.needed ?? order.approvalsRequired;
-  const missingCount = Math.max(needed - givenCount, 1);
+  const approvalCount = findValidApprovers([event]).length;
+  const neededCount = progress?.requirements[0]?.needed ?? order.approvalsRequired;
+  const missingCount = Math.max(neededCount - approvalCount, 1);
   const remedy = lapsedApprovals.isUncertain
     ? 'click *Approve* again in a minute'
     : 'only current approvers count';
   const lapsedText =
-    lapsedApprovals.userIds.length === 0 ? '' : ` ${formatLapsed(lapsedApprovals)}: ${remedy}.`;
+    lapsedApprovals.userIds.length === 0 ? '' : ` ${formatLapsedApprovals(lapsedApprovals)}: ${remedy}.`;
   const neededText =
     progress !== undefined && hasPolicyRule(progress.requirements)
       ? `Still needed: ${missingApprovalLines(progress).join('; ')}.`
-      : `${count(missingCount, 'more approval')} ${missingCount === 1 ? 'is' : 'are'} needed.`;
+      : `${formatCount(missingCount, 'more approval')} ${missingCount === 1 ? 'is' : 'are'} needed.`;
   const stricterText =
     progress?.isStricter === true ? ' The requirements have become stricter since it was requested.' : '';
   return textMessage(
-    `:ballot_box_with_check: ${approverNameInSentence(event.actor, [event])} approved${reasonSuffix(event)}.${lapsedText} ${neededText}${stricterText}${unknownImpactText(event)}`,
+    `:ballot_box_with_check: ${formatApproverInSentence(event.actor, [event])} approved${reasonSuffix(event)}.${lapsedText} ${neededText}${stricterText}${unknownImpactText(event)}`,
   );
 }
 
@@ -297,7 +301,7 @@ function resolvedReply(
 ): Message {
   const outcome = event.outcome === 'SUCCEEDED' ? 'done' : 'failed';
   const resolvedText =
-    event.actor === EVIDENCE && event.seen !== undefined
+    event.actor === EVIDENCE_ACTOR && event.seen !== undefined
       ? `I marked this as ${outcome}. ${escapeText(formatRecordFinding(event.seen))}`
       : `${mention(event.actor)} marked this as ${outcome}${reasonSuffix(event)}.`;
   return outcomeReply(
@@ -323,7 +327,7 @@ function resolvedTitle(order: Order, { ctids }: HistoryEventOf<'resolved'>): str
 
 /** Says that the registry shows the result of an accepted task. */
 function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'confirmed_by_registry'>): Message {
-  const nameText = escapeText(itemName(order, name));
+  const nameText = escapeText(formatItemName(order, name));
   return buildReply(
     order,
     ':white_check_mark:',
@@ -334,8 +338,8 @@ function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'confirme
 
 /** Says that the registry still doesn't show the result of an accepted task. */
 function overdueReply(order: Order, event: HistoryEventOf<'overdue'>): Message {
-  const name = escapeText(itemName(order, event.name));
-  const delayText = `${count(event.days, 'day')} after the service accepted the ${order.task}`;
+  const name = escapeText(formatItemName(order, event.name));
+  const delayText = `${formatCount(event.days, 'day')} after the service accepted the ${order.task}`;
   const replyText =
     order.task === 'restore'
       ? `: the registry still shows ${name} as deleted, ${delayText}. Contact the service now: the name will be lost when its redemption period ends.`
@@ -345,15 +349,15 @@ function overdueReply(order: Order, event: HistoryEventOf<'overdue'>): Message {
 
 function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>): Message {
   const { name, delegation, hosts, hours } = event;
-  const nameText = escapeText(itemName(order, name));
-  const isOne = hosts.length === 1;
-  const delayText = hours < 1 ? '' : `, ${count(hours, 'hour')} after the change`;
+  const nameText = escapeText(formatItemName(order, name));
+  const isSingleHost = hosts.length === 1;
+  const delayText = hours < 1 ? '' : `, ${formatCount(hours, 'hour')} after the change`;
   const [icon, replyText] =
     delegation === 'answering'
       ? [':white_check_mark:', `*${nameText}*: all the new nameservers now answer for it.`]
       : [
           ':warning:',
-          `*${nameText}*: ${formatList(hosts)} ${isOne ? 'doesn’t' : 'don’t'} answer for it${delayText}. The website and mail may fail. Set up the name there, or click *Undo* on the card.`,
+          `*${nameText}*: ${formatList(hosts)} ${isSingleHost ? 'doesn’t' : 'don’t'} answer for it${delayText}. The website and mail may fail. Set up the name there, or click *Undo* on the card.`,
         ];
   return textMessage(`${icon} ${mention(order.requesterId)}: ${replyText}`);
 }
@@ -366,9 +370,9 @@ function lateReply(
 ): Message | undefined {
   const item = order.items.find((candidate) => candidate.n === n);
   if (item === undefined) return undefined;
-  const prefix = order.items.length > 1 ? `*${escapeText(itemName(order, item.name))}* of ` : '';
+  const prefix = order.items.length > 1 ? `*${escapeText(formatItemName(order, item.name))}* of ` : '';
   const title = `${prefix}*${escapeText(orderTitle(order))}*`;
-  if (resolvedBy === undefined) return lostReply(order, item, outcome, title, approvers);
+  if (resolvedBy === undefined) return lostRequestReply(order, item, outcome, title, approvers);
   if (agrees) {
     const replyText = `${title}: the service has now responded and confirms the outcome that was entered.`;
     const hasSecret = item.result?.hasSecret === true;
@@ -380,9 +384,9 @@ function lateReply(
   const wasDone = outcome === 'SUCCEEDED';
   const lead = `${title}: the service has now responded and contradicts the outcome that was entered.`;
   return message(lead, [
-    section(`:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: ${lead}`),
+    section(`:rotating_light: ${mention(order.requesterId)}, ${approverListText(approvers)}: ${lead}`),
     section(
-      `${resolvedBy === EVIDENCE ? 'I' : mention(resolvedBy)} marked it as ${wasDone ? 'failed' : 'done'}${resolvedBy === EVIDENCE ? ', based on the registry’s public record' : ''}. The service says that it ${wasDone ? 'was' : 'wasn’t'} carried out.`,
+      `${resolvedBy === EVIDENCE_ACTOR ? 'I' : mention(resolvedBy)} marked it as ${wasDone ? 'failed' : 'done'}${resolvedBy === EVIDENCE_ACTOR ? ', based on the registry’s public record' : ''}. The service says that it ${wasDone ? 'was' : 'wasn’t'} carried out.`,
     ),
     section(itemLine(order, item)),
     section(
@@ -394,7 +398,7 @@ function lateReply(
 }
 
 /** Says that the database lost the record of a sent request. */
-function lostReply(
+function lostRequestReply(
   order: Order,
   item: OrderItem,
   outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN',
@@ -403,7 +407,7 @@ function lostReply(
 ): Message {
   const lead = `${title}: my database lost the record of a sent request.`;
   return message(lead, [
-    section(`:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: ${lead}`),
+    section(`:rotating_light: ${mention(order.requesterId)}, ${approverListText(approvers)}: ${lead}`),
     ...lineSections(resultLines(item)),
     section(
       outcome === 'FAILED'
@@ -414,7 +418,7 @@ function lostReply(
 }
 
 function formatActor(actor: string): string {
-  return actor === EVIDENCE ? 'based on the registry’s public record' : `by ${mention(actor)}`;
+  return actor === EVIDENCE_ACTOR ? 'based on the registry’s public record' : `by ${mention(actor)}`;
 }
 
 function finishedReply(
@@ -426,10 +430,10 @@ function finishedReply(
   // The reply to the `resolved` event reports the outcome of a settled order.
   const wasSettledLater = event.state === 'UNKNOWN' && order.state !== 'UNKNOWN';
   if (wasSettledLater || event.endingEvent === 'resolved') return undefined;
-  // The lines below the heading count the outcomes.
-  const hasGroups = order.items.length > 1 && order.state === 'FAILED';
+  // The lines below the heading list the outcomes, so the heading doesn't count them.
+  const hasOutcomeGroups = order.items.length > 1 && order.state === 'FAILED';
   const isPartial = order.items.some(({ state }) => state === 'SUCCEEDED');
-  const heading = hasGroups
+  const heading = hasOutcomeGroups
     ? `*${escapeText(orderTitle(order))}* ${isPartial ? 'partly failed' : 'failed'}.`
     : undefined;
   return outcomeReply(order, STATES[order.state].icon, formatOutcome(order), approvers, now, heading);
@@ -443,11 +447,11 @@ function formatOutcome(order: Order): string {
     return `${title}${['', ...newExpiryTexts(order)].join(', until ')}${formatOutcomeShare(order)}.`;
   const words = isOnlyAccepted(order, order.state)
     ? ': accepted by the service, not done yet'
-    : (OUTCOME_WORDS[order.state] ?? `: ${STATES[order.state].line.toLowerCase()}`);
+    : (OUTCOME_WORDS[order.state] ?? `: ${STATES[order.state].fullText.toLowerCase()}`);
   return `${title}${words}${formatOutcomeShare(order)}.`;
 }
 
-/** Follows the title. */
+/** Appended to the order's title. */
 const OUTCOME_WORDS: Partial<Readonly<Record<Order['state'], string>>> = {
   FAILED: ' failed',
   UNKNOWN: ': outcome unknown',
@@ -462,8 +466,8 @@ function revealButton(order: Order) {
   );
 }
 
-/** For each of the service's texts. The bot's own text isn't truncated. */
-const MAX_SERVICE_PHONE_LINES = 2;
+/** Limits each text from the service, as shown on a phone. The bot's own text isn't truncated. */
+const MAX_SERVICE_TEXT_LINES = 2;
 
 /**
  * The outcome and what happens next, short enough to read at a glance. *Details* has the rest.
@@ -481,7 +485,7 @@ function outcomeReply(
   const otherButtons = dropMissing([
     ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
     ...retryButtons(order, now),
-    // An answer that couldn't be read doesn't help here. *Details* has its bytes.
+    // An unreadable answer has no buttons. *Details* shows its bytes.
     ...(order.items.some(({ result }) => result?.summary.code === 'no_readable_answer')
       ? []
       : answerButtons(order)),
@@ -493,28 +497,31 @@ function outcomeReply(
     return message(lead, [section(...replyLines), ...actions(blockId, buttons)]);
   }
   // A lost request is an alarm, which may be longer.
-  const fittedLines = fitLines(replyLines, order.items.some(isLost) ? MAX_LINES.alarm : MAX_LINES.reply);
+  const fittedLines = fitLines(
+    replyLines,
+    order.items.some(isRequestLost) ? MAX_LINES.alarm : MAX_LINES.reply,
+  );
   // The button for the secret must not be hidden in a menu.
   const firstLines = hasSecret ? fittedLines.slice(0, 1) : [];
   const otherLines = fittedLines.slice(firstLines.length);
   return message(lead, [
     ...firstLines.map((line) => ({ ...section(line), accessory: revealButton(order) })),
     ...(otherLines.length > 0
-      ? [addMenu(section(...otherLines), blockId, moreMenu('order_more', otherButtons))]
+      ? [addMenu(section(...otherLines), blockId, overflowMenu('order_more', otherButtons))]
       : actions(blockId, otherButtons)),
   ]);
 }
 
 /** Whether the database lost the record that the request was sent. */
-function isLost({ result }: OrderItem): boolean {
+function isRequestLost({ result }: OrderItem): boolean {
   return result?.summary.code === 'sending_lost';
 }
 
 const REGISTRANT_TASKS: ReadonlySet<Order['task']> = new Set(['create', 'transfer', 'owner-change']);
 
-/** Registrars must verify registrants in generic zones (ICANN, RAA, Whois Accuracy Program Specification). */
+/** Registrars must verify registrants in generic zones (ICANN's Whois Accuracy Program Specification). */
 function registrantNote({ task, items }: Order): string | false {
-  const needsConfirmation = ({ name, state }: OrderItem) => state === 'SUCCEEDED' && isGenericZone(name);
+  const needsConfirmation = ({ name, state }: OrderItem) => state === 'SUCCEEDED' && isInGenericZone(name);
   return (
     REGISTRANT_TASKS.has(task) &&
     items.some(needsConfirmation) &&
@@ -524,49 +531,51 @@ function registrantNote({ task, items }: Order): string | false {
 
 /** The key facts of a result, most important first. */
 function summaryLines(order: Order, approvers: readonly string[]): string[] {
-  const [item, ...others] = order.items;
-  if (item === undefined || others.length > 0) {
+  const [item, ...otherItems] = order.items;
+  if (item === undefined || otherItems.length > 0) {
     const fileLines =
       order.bulk === undefined
         ? []
-        : [`${isMixed(order) ? `${tallyText(order)}. ` : ''}The file has the result for each name.`];
-    const maxLines = order.items.some(isLost) ? MAX_LINES.alarm : MAX_SERVICE_PHONE_LINES;
-    const groups = outcomeGroupLines(order, MAX_NAMES_PER_OUTCOME).map((line) => cutToLines(line, maxLines));
+        : [`${hasMixedStates(order) ? `${tallyText(order)}. ` : ''}The file has the result for each name.`];
+    const maxLines = order.items.some(isRequestLost) ? MAX_LINES.alarm : MAX_SERVICE_TEXT_LINES;
+    const groupLines = outcomeGroupLines(order, MAX_NAMES_PER_OUTCOME).map((line) =>
+      truncateToLines(line, maxLines),
+    );
     return order.state === 'UNKNOWN'
-      ? [settlementHint(order, approvers), ...groups]
-      : dropMissing([registrantNote(order), ...groups, ...fileLines]);
+      ? [settlementHint(order, approvers), ...groupLines]
+      : dropMissing([registrantNote(order), ...groupLines, ...fileLines]);
   }
-  const [first, ...more] = resultLines(item);
+  const [firstLine, ...moreLines] = resultLines(item);
   const isUnknown = order.state === 'UNKNOWN';
-  const detailLines = [...more, ...otherObjectLines(item)].map((line) =>
-    cutToLines(line, MAX_SERVICE_PHONE_LINES),
+  const detailLines = [...moreLines, ...otherObjectLines(item)].map((line) =>
+    truncateToLines(line, MAX_SERVICE_TEXT_LINES),
   );
   return dropMissing([
     ...nextStepTexts(order, item).map(capitalize),
     registrantNote(order),
-    // The bot's own sentence isn't truncated, because it says what to do. The lead already says how the order was
-    // settled.
+    // The bot's own sentence says what to do, so it isn't truncated. The lead already covers settled orders.
     item.result?.summary.code !== 'settled' &&
-      ((isUnknown && item.result && unknownOutcomeText(item.result.summary)) || first),
-    ...(isLost(item) ? detailLines : []),
+      ((isUnknown && item.result && unknownOutcomeText(item.result.summary)) || firstLine),
+    ...(isRequestLost(item) ? detailLines : []),
     isUnknown && settlementHint(order, approvers),
-    ...(isLost(item) ? [] : detailLines),
+    ...(isRequestLost(item) ? [] : detailLines),
   ]);
 }
 
 /** Names the approvers, who can settle an unknown outcome, and the request's id at the service. */
 function settlementHint(order: Order, approvers: readonly string[]): string {
-  const [item, ...others] = order.items;
+  const [item, ...otherItems] = order.items;
   const unknownCount = order.items.filter(({ state }) => state === 'UNKNOWN').length;
-  const [pronoun, object] = unknownCount > 1 ? ['They', 'them'] : ['It', 'it'];
-  const subject = item === undefined || others.length > 0 || usesXml(order) ? pronoun : code(item.ctid);
-  return `${subject} won’t be sent again automatically. ${approverList(approvers)}: mark ${object} as done or failed.`;
+  const [subjectPronoun, objectPronoun] = unknownCount > 1 ? ['They', 'them'] : ['It', 'it'];
+  const subject =
+    item === undefined || otherItems.length > 0 || usesXml(order) ? subjectPronoun : code(item.ctid);
+  return `${subject} won’t be sent again automatically. ${approverListText(approvers)}: mark ${objectPronoun} as done or failed.`;
 }
 
 const MAX_NAMES_PER_OUTCOME = 3;
 
 function itemLine(order: Order, item: OrderItem): string {
-  return `${ITEM_ICONS[item.state]} *${escapeText(itemName(order, item.name))}*: ${itemStateText(order, item).toLowerCase()} · ${briefResult(item)}`;
+  return `${ITEM_ICONS[item.state]} *${escapeText(formatItemName(order, item.name))}*: ${itemStateText(order, item).toLowerCase()} · ${briefResultText(item)}`;
 }
 
 /**
@@ -574,8 +583,8 @@ function itemLine(order: Order, item: OrderItem): string {
  * @param maxNames the number of names to show per group
  */
 export function outcomeGroupLines(order: Order, maxNames: number): string[] {
-  // The service may repeat the name in its answer, although the reason is the same.
-  const getReasonKey = (item: OrderItem) => briefResult(item).replaceAll(item.name, '');
+  // Ignores the name, which the service may repeat in its answer.
+  const getReasonKey = (item: OrderItem) => briefResultText(item).replaceAll(item.name, '');
   // A bulk order's successful rows are only in the result file.
   const states = (['SUCCEEDED', 'UNKNOWN', 'FAILED'] as const).slice(order.bulk === undefined ? 0 : 1);
   return states.flatMap((state) => {
@@ -583,17 +592,19 @@ export function outcomeGroupLines(order: Order, maxNames: number): string[] {
     return [...groupBy(items, getReasonKey).values()]
       .sort((a, b) => b.length - a.length)
       .flatMap((group) => {
-        const [first] = group;
+        const [firstItem] = group;
         const names = joinAtMost(
-          group.map(({ name }) => escapeText(itemName(order, name))),
+          group.map(({ name }) => escapeText(formatItemName(order, name))),
           maxNames,
         );
-        if (first === undefined) return [];
+        if (firstItem === undefined) return [];
         // Next to failures, successes need no explanation.
         const isStateEnough =
-          (state === 'SUCCEEDED' && order.state !== state) || first.result?.summary.code === 'settled';
-        const reasonText = isStateEnough ? '' : ` · ${briefResult(first)}`;
-        return [`${ITEM_ICONS[state]} *${names}*: ${itemStateText(order, first).toLowerCase()}${reasonText}`];
+          (state === 'SUCCEEDED' && order.state !== state) || firstItem.result?.summary.code === 'settled';
+        const reasonText = isStateEnough ? '' : ` · ${briefResultText(firstItem)}`;
+        return [
+          `${ITEM_ICONS[state]} *${names}*: ${itemStateText(order, firstItem).toLowerCase()}${reasonText}`,
+        ];
       });
   });
 }
@@ -641,7 +652,7 @@ const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   finished: 'result:',
 };
 
-/** For requests whose record the database had lost. */
+/** Used for requests whose record the database had lost. */
 const LOST_EVENT_WORDS: Partial<Readonly<Record<OrderLogEntry['kind'], string>>> = {
   answered_late: 'result of a request that the database had lost',
   invalidated: 'stopped, because the database lost that it was sent',
@@ -649,14 +660,14 @@ const LOST_EVENT_WORDS: Partial<Readonly<Record<OrderLogEntry['kind'], string>>>
 
 function eventWords(entry: OrderLogEntry): string {
   if (entry.kind === 'resolved') return entry.outcome === 'SUCCEEDED' ? 'marked as done' : 'marked as failed';
-  const wasLost = entry.kind === 'invalidated' ? 'ctid' in entry : !('resolvedBy' in entry);
-  return (wasLost ? LOST_EVENT_WORDS[entry.kind] : undefined) ?? EVENT_WORDS[entry.kind];
+  const wasRecordLost = entry.kind === 'invalidated' ? 'ctid' in entry : !('resolvedBy' in entry);
+  return (wasRecordLost ? LOST_EVENT_WORDS[entry.kind] : undefined) ?? EVENT_WORDS[entry.kind];
 }
 
-/** The newest entries are kept. */
+/** In characters. The oldest entries are left out. */
 const MAX_HISTORY_LENGTH = 5_000;
 
-/** Oldest first. */
+/** Shows the oldest entry first. */
 export function orderHistory(
   { task }: { readonly task: Order['task'] },
   history: readonly OrderLogEntry[],
@@ -664,15 +675,15 @@ export function orderHistory(
   const allLines = history
     .filter((entry) => !isReportedByInForceMessage({ task, state: entry.state }, entry))
     .map((entry) => historyLine(task, entry));
-  let remaining = MAX_HISTORY_LENGTH;
+  let remainingLength = MAX_HISTORY_LENGTH;
   const newestLines = allLines.reverse().filter((line) => {
-    remaining -= line.length;
-    return remaining >= 0;
+    remainingLength -= line.length;
+    return remainingLength >= 0;
   });
   const hiddenCount = allLines.length - newestLines.length;
   return lineSections([
     '*History*',
-    ...(hiddenCount === 0 ? [] : [`${count(hiddenCount, 'earlier event')} not shown`]),
+    ...(hiddenCount === 0 ? [] : [`${formatCount(hiddenCount, 'earlier event')} not shown`]),
     ...newestLines.reverse(),
   ]);
 }
@@ -684,19 +695,20 @@ function outcomeText(
 ): string | undefined {
   if (kind === 'resolved') return undefined;
   const endState = outcome ?? (kind === 'finished' ? state : undefined);
-  const isAccepted = findTask(task).nextStep !== undefined && endingEvent !== 'resolved';
-  return endState === 'SUCCEEDED' && isAccepted ? 'accepted' : endState && STATES[endState].words;
+  const isAccepted = getOrderTask(task).nextStep !== undefined && endingEvent !== 'resolved';
+  return endState === 'SUCCEEDED' && isAccepted ? 'accepted' : endState && STATES[endState].shortText;
 }
 
 function historyLine(task: Order['task'], entry: OrderLogEntry): string {
-  const actorText = entry.actor === SYSTEM || entry.kind === 'finished' ? '' : ` ${formatActor(entry.actor)}`;
+  const actorText =
+    entry.actor === SYSTEM_ACTOR || entry.kind === 'finished' ? '' : ` ${formatActor(entry.actor)}`;
   const { ctid, question, reason, reasons, seen, hint, retryReason }: AnyOrderLogEntry = entry;
   const quotedText =
     reason ?? (seen && formatRecordFinding(seen)) ?? question ?? (hint && formatRecordFinding(hint));
   const details = [
     ctid && code(ctid),
     outcomeText(task, entry),
-    quotedText && `“${quote(quotedText)}”`,
+    quotedText && `“${escapeLine(quotedText)}”`,
     reasons && `(${reopenReasonText(reasons)})`,
     retryReason && `(${escapeText(retryReasonText(retryReason))})`,
   ].filter(Boolean);

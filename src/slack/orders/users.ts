@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
 import { type FieldDisplay, textField } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { createRefreshAction } from '../refresh-form.ts';
-import { orderForm, parseSecret } from './order-form.ts';
+import { createOrderForm, parseSecret } from './order-form.ts';
 import { sslContactForm } from './ssl-contacts.ts';
 
 const numberField = (label: string, display: Partial<FieldDisplay> = {}) =>
@@ -33,7 +33,7 @@ const JSON_PARENT_FIELDS = {
   parent_substatus: numberField('Parent user’s substatus'),
 };
 
-/** The service's API documentation says only that it is optional and that the response then has a notice. */
+/** The service's documentation says only that the mail key is optional and adds a notice to the response. */
 const MAIL_KEY_FIELDS = {
   user_mail_key: textField('Mail key', {
     hint: 'The service’s documentation doesn’t say what it does or where it goes in the request, so I send it last.',
@@ -58,7 +58,7 @@ function toUserInput(values: Readonly<Record<string, unknown>>) {
   ]);
 }
 
-export const userForm = orderForm({
+export const userForm = createOrderForm({
   task: 'user',
   fields: buildFieldsSchema,
   interfaces: {
@@ -75,7 +75,7 @@ export const users = {
   commands: [
     {
       usage: 'user',
-      summary: findTask('user').words.summary,
+      summary: getOrderTask('user').words.summary,
       example: '/domain user',
       time: 'accepted',
       run: (call) => openFormFromCommand(call, userForm, {}, { words: call.words, usedCount: 0 }),

@@ -16,16 +16,15 @@ interface Entry<T> {
   isSettled: boolean;
 }
 
-/** Slack won't accept calls to the method before `until`. */
 interface RateLimit {
-  readonly until: number;
+  readonly endsAt: number;
   readonly error: SlackApiError;
 }
 
 /** A cache with this many entries is cleared. */
 const MAX_ENTRIES = 5_000;
 
-/** A call waits out one shorter rate limit, because clicking again would take the person longer. */
+/** A call waits once for a rate limit up to this long, because clicking again would take a person longer. */
 const MAX_WAIT_MS = 2_000;
 
 interface CacheOptions<T> {
@@ -72,22 +71,22 @@ function createRateLimitedLoader<T>({ load, now, sleep }: CacheOptions<T>): (key
   let limit: RateLimit | undefined;
   return async (key) => {
     let hasWaited = false;
-    const waitOut = async ({ until, error }: RateLimit): Promise<void> => {
-      const waitMs = until - now();
+    const waitOut = async ({ endsAt, error }: RateLimit): Promise<void> => {
+      const waitMs = endsAt - now();
       if (hasWaited || waitMs > MAX_WAIT_MS) throw error;
       hasWaited = true;
       // Timers may fire too early.
       await sleep(Math.ceil(waitMs) + 1);
     };
     for (;;) {
-      if (limit !== undefined && limit.until > now()) await waitOut(limit);
+      if (limit !== undefined && limit.endsAt > now()) await waitOut(limit);
       // Another call may have hit a new limit meanwhile.
-      if (limit !== undefined && limit.until > now()) throw limit.error;
+      if (limit !== undefined && limit.endsAt > now()) throw limit.error;
       try {
         return await load(key);
       } catch (error) {
         if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) throw error;
-        limit = { until: now() + error.retryAfterMs, error };
+        limit = { endsAt: now() + error.retryAfterMs, error };
         await waitOut(limit);
       }
     }

@@ -2,18 +2,18 @@ import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/duration.ts';
 import type { Directory, Membership } from '../../orders/ports.ts';
-import { createConcurrencyLimiter, createLimiter } from '../kit/limiter.ts';
+import { createConcurrencyLimiter, createRateLimiter } from '../kit/limiter.ts';
 import { createCache } from './cache.ts';
 import { okResponseSchema, SlackApiError, type SlackWeb } from './web.ts';
 
 export interface Person {
   readonly id: string;
-  /** A full member of the {@link HomeWorkspace}: not deactivated, a guest or external. */
+  /** Whether the person is a full member of the {@link HomeWorkspace}: active, no guest and not external. */
   readonly isMember: boolean;
   readonly isAdmin: boolean;
   /**
    * Whether Slack has confirmed the person. During an outage, people are known only from signed requests,
-   * which is enough to request orders and read.
+   * which is enough to view and request orders.
    */
   readonly isConfirmed: boolean;
 }
@@ -28,7 +28,7 @@ export interface Profile {
 
 export interface SlackDirectory extends Directory {
   /**
-   * Looks up the person who acts.
+   * Looks up the person who sent a request to the bot.
    * @param homeTeamId the person's workspace, if Slack's signed request names it
    */
   loadPerson(userId: string, homeTeamId: string | undefined): Promise<Person>;
@@ -39,9 +39,9 @@ export interface SlackDirectory extends Directory {
    * @throws {SlackApiError} if Slack doesn't return them
    */
   loadGroupNames(): Promise<ReadonlyMap<string, string>>;
-  /** Must be called when Slack reports a change of the person. */
+  /** Must be called when Slack reports a change to the person. */
   forgetPerson(userId: string): void;
-  /** Must be called when Slack reports a change of the group's members. */
+  /** Must be called when Slack reports a change to the group's members. */
   forgetGroup(groupId: string): void;
   /**
    * Has its own share of Slack's rate limit, so that decisions don't have to wait.
@@ -119,7 +119,7 @@ const GROUP_MAX_AGE_MS = 10_000;
 
 const NO_SUCH_PERSON_CODES: ReadonlySet<string> = new Set(['user_not_found', 'user_not_visible']);
 
-/** Whether the person is a full member of the home workspace, or of its organization if that is allowed. */
+/** Whether the person is a full member of the home workspace or, if allowed, of its organization. */
 export function isFullMember(user: SlackUser, { teamId, orgId }: HomeWorkspace): boolean {
   const isOrgMember = orgId !== undefined && user.enterprise_user?.enterprise_id === orgId;
   const disqualifications = [
@@ -172,8 +172,8 @@ async function fetchAdmins(web: SlackWeb, home: HomeWorkspace): Promise<readonly
   const adminIds: string[] = [];
   let cursor: string | undefined;
   do {
-    const page = { limit: USERS_PER_PAGE, ...(cursor === undefined ? {} : { cursor }) };
-    const { members, response_metadata } = await web.call('users.list', page, usersResponseSchema);
+    const pageArgs = { limit: USERS_PER_PAGE, ...(cursor === undefined ? {} : { cursor }) };
+    const { members, response_metadata } = await web.call('users.list', pageArgs, usersResponseSchema);
     adminIds.push(...members.filter((user) => isWorkspaceAdmin(user, home)).map(({ id }) => id));
     cursor = response_metadata?.next_cursor || undefined;
   } while (cursor !== undefined && adminIds.length < MAX_ADMINS);
@@ -253,7 +253,7 @@ function createCaches(
   home: HomeWorkspace,
   clock: Required<Pick<DirectoryOptions, 'now' | 'sleep'>>,
 ) {
-  const profileCalls = createLimiter(PROFILE_LOOKUPS_PER_MINUTE, MINUTE_MS, clock.now);
+  const profileCallLimiter = createRateLimiter(PROFILE_LOOKUPS_PER_MINUTE, MINUTE_MS, clock.now);
   const runInSlot = createConcurrencyLimiter(MAX_CONCURRENT_LOOKUPS);
   return {
     people: createCache<Person>({
@@ -265,9 +265,9 @@ function createCaches(
       ...clock,
       maxAgeMs: PROFILE_MAX_AGE_MS,
       load: async (userId) => {
-        const seconds = profileCalls.take('users.info');
-        if (seconds !== undefined)
-          throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: seconds * 1_000 });
+        const waitSeconds = profileCallLimiter.recordUse('users.info');
+        if (waitSeconds !== undefined)
+          throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: waitSeconds * 1_000 });
         return runInSlot(() => fetchProfile(web, home, userId));
       },
     }),
@@ -290,15 +290,15 @@ async function loadPerson(
   userId: string,
   homeTeamId: string | undefined,
 ): Promise<Person> {
-  const stranger = { id: userId, isMember: false, isAdmin: false, isConfirmed: true };
-  const isForeign = homeTeamId !== undefined && homeTeamId !== teamId;
-  if (isForeign && orgId === undefined) return stranger;
+  const nonMember = { id: userId, isMember: false, isAdmin: false, isConfirmed: true };
+  const isFromOtherWorkspace = homeTeamId !== undefined && homeTeamId !== teamId;
+  if (isFromOtherWorkspace && orgId === undefined) return nonMember;
   try {
     return await people.get(userId);
   } catch (error) {
     // If Slack can't confirm the person, only a signed request from the bot's own workspace is enough.
-    if (!(error instanceof SlackApiError) || homeTeamId === undefined || isForeign) throw error;
-    return isNoSuchPersonError(error) ? stranger : { ...stranger, isMember: true, isConfirmed: false };
+    if (!(error instanceof SlackApiError) || homeTeamId === undefined || isFromOtherWorkspace) throw error;
+    return isNoSuchPersonError(error) ? nonMember : { ...nonMember, isMember: true, isConfirmed: false };
   }
 }
 

@@ -16,14 +16,14 @@ const DOWNLOAD_TIMEOUT_MS = 20_000;
 
 const agent = new Agent();
 
-/** Whether the bot's token may be sent to the URL. Not even a signed delivery may leak it elsewhere. */
+/** Whether the bot's token may be sent to the URL. Even a signed request must not leak it elsewhere. */
 export function isSlackFileUrl(url: string, apiUrl: string | undefined): boolean {
   return isOnHost(FILE_HOSTS, url, apiUrl);
 }
 
 /**
- * Reads private file URLs with the bot's token. See https://docs.slack.dev/reference/objects/file-object.
- * @param maxBytes longer files cause a `too_large` error
+ * Downloads private files with the bot's token. See https://docs.slack.dev/reference/objects/file-object.
+ * @param maxBytes larger files cause a `too_large` error
  */
 export function createFileReader(token: Secret, apiUrl: string | undefined, maxBytes: number): ReadFile {
   return (url) => retryWhenRateLimited(() => readFile(url));
@@ -32,7 +32,7 @@ export function createFileReader(token: Secret, apiUrl: string | undefined, maxB
     if (!isSlackFileUrl(url, apiUrl))
       throw new SlackApiError('refused', 'file download', { code: 'not_a_file_address' });
     const { origin, pathname, search } = new URL(url);
-    const response = await exchange(
+    const { status, headers, body } = await exchange(
       agent,
       {
         origin,
@@ -46,7 +46,6 @@ export function createFileReader(token: Secret, apiUrl: string | undefined, maxB
         throw new SlackApiError('refused', 'file download', { code: 'too_large', cause });
       throw new SlackApiError('unreachable', 'file download', { cause });
     });
-    const { status, headers, body } = response;
     if (status === 429) throw createRateLimitError('file download', headers['retry-after']);
     if (status === 404 || status === 410)
       throw new SlackApiError('refused', 'file download', { code: 'file_deleted' });
@@ -59,7 +58,7 @@ export function createFileReader(token: Secret, apiUrl: string | undefined, maxB
   }
 }
 
-/** Slack redirects readers without permission to its sign-in page, or responds with that page. */
+/** Without permission, Slack redirects to its sign-in page or responds with that page. */
 function isSignInPage(headers: HttpResponse['headers'], body: Buffer): boolean {
   return (
     String(headers['content-type']).startsWith('text/html') ||

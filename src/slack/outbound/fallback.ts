@@ -1,12 +1,12 @@
 import type { KnownBlock } from '@slack/types';
 import {
   type AnyBlock,
-  blocksToText,
-  hasNewBlocks,
+  blocksToLines,
+  hasTablesOrCharts,
   LIMITS,
   lineSections,
   type Message,
-  replaceNewBlocks,
+  replaceTablesAndCharts,
   truncateMarkup,
 } from '../kit/blocks.ts';
 import { mayBeBlockError, SlackApiError } from './web.ts';
@@ -15,17 +15,17 @@ import { mayBeBlockError, SlackApiError } from './web.ts';
 function toTextWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
   const isButtonRow = ({ type }: AnyBlock) => type === 'actions';
   return [
-    ...lineSections(blocksToText(blocks.filter((block) => !isButtonRow(block)))),
+    ...lineSections(blocksToLines(blocks.filter((block) => !isButtonRow(block)))),
     ...blocks.filter(isButtonRow),
   ];
 }
 
 /** @returns undefined if Slack didn't say which blocks it refuses */
 function replaceRefusedBlocks(blocks: readonly AnyBlock[], refusal: unknown): AnyBlock[] | undefined {
-  const refusedIndexes = new Set(refusal instanceof SlackApiError ? refusal.refusedBlocks : []);
+  const refusedIndexes = new Set(refusal instanceof SlackApiError ? refusal.refusedBlockIndexes : []);
   if (refusedIndexes.size === 0) return undefined;
   return blocks.flatMap((block, index) =>
-    refusedIndexes.has(index) ? lineSections(blocksToText([block])) : [block],
+    refusedIndexes.has(index) ? lineSections(blocksToLines([block])) : [block],
   );
 }
 
@@ -36,7 +36,7 @@ type Fallback<Content> = (refusal: unknown) => Content | undefined;
 function createBlockFallbacks(blocks: readonly AnyBlock[]): readonly Fallback<readonly AnyBlock[]>[] {
   return [
     (refusal) => replaceRefusedBlocks(blocks, refusal),
-    () => (hasNewBlocks(blocks) ? replaceNewBlocks(blocks) : undefined),
+    () => (hasTablesOrCharts(blocks) ? replaceTablesAndCharts(blocks) : undefined),
     () => (blocks.some(({ type }) => type === 'actions') ? toTextWithButtons(blocks) : undefined),
   ];
 }
@@ -58,25 +58,25 @@ export function sendWithFallback<T>(message: Message, send: (message: Message) =
     ),
     () =>
       blocks.length > 0
-        ? { text: appendHint(blocksToText(blocks).join('\n') || text, textOnlyHint), blocks: [] }
+        ? { text: appendHint(blocksToLines(blocks).join('\n') || text, textOnlyHint), blocks: [] }
         : undefined,
   ]);
 }
 
-/** Keeps to the limit for updates, which is far below the limit for new messages. */
+/** Truncates the text to the limit for updates, which is far below the limit for new messages. */
 function appendHint(text: string, hint: string | undefined): string {
   if (hint === undefined) return truncateMarkup(text, LIMITS.messageText);
   return `${truncateMarkup(text, LIMITS.messageText - hint.length - 1)}\n${hint}`;
 }
 
-/** Sends a view, which has only blocks, like {@link sendWithFallback}. */
+/** Like {@link sendWithFallback}, for a view, which has only blocks. */
 export function sendViewWithFallback<T>(
   blocks: readonly KnownBlock[],
   send: (blocks: readonly AnyBlock[]) => Promise<T>,
 ): Promise<T> {
   return tryVersions<readonly AnyBlock[], T>(blocks, send, [
     ...createBlockFallbacks(blocks),
-    () => lineSections(blocksToText(blocks)),
+    () => lineSections(blocksToLines(blocks)),
   ]);
 }
 
@@ -86,8 +86,8 @@ async function tryVersions<Content, T>(
   fallbacks: readonly Fallback<Content>[],
 ): Promise<T> {
   let firstRefusal: unknown;
-  for (const version of [() => original, ...fallbacks]) {
-    const content = version(firstRefusal);
+  for (const buildVersion of [() => original, ...fallbacks]) {
+    const content = buildVersion(firstRefusal);
     if (content === undefined) continue;
     try {
       return await send(content);

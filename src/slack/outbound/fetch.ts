@@ -2,7 +2,7 @@ import type { FetchFunction } from '@slack/web-api';
 import { Agent } from 'undici';
 import { exchange } from '../../http/exchange.ts';
 
-/** More than any response from Slack. */
+/** Larger than any response from Slack. */
 const MAX_RESPONSE_BYTES = 10 * 1024 * 1024;
 
 const agent = new Agent();

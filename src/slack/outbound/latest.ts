@@ -7,7 +7,7 @@ export interface UpdateQueue {
    * Makes a call after the pending call for the same key. After a rate limit or outage, retries later, unless
    * there is a newer call. Logs errors.
    * @param requestedAt sortable text; calls older than the latest for the key are dropped
-   * @returns after the first attempt
+   * @returns a promise that resolves after the first attempt
    */
   run(key: string, call: () => Promise<void>, requestedAt?: string): Promise<void>;
 }
@@ -15,45 +15,46 @@ export interface UpdateQueue {
 /** With the delays of {@link computeRetryDelay}, the last attempt is after more than 10 minutes. */
 const MAX_ATTEMPTS = 10;
 
-/** When requests for this many keys are known, all are dropped. */
+/** When the times of the latest requests are stored for this many keys, all of them are dropped. */
 const MAX_KEYS = 1_000;
 
-/** @param activity for the log */
+/** @param activity what the calls do, for the log */
 export function createUpdateQueue(activity: string, log: Log): UpdateQueue {
   const latestCalls = new Map<string, { attempt: Promise<void> }>();
-  /** The latest request per key. Kept after the call ends. */
-  const latestRequests = new Map<string, string>();
+  /** Time of the latest request by key, kept after its call ends. */
+  const latestRequestTimes = new Map<string, string>();
   return {
     run(key, call, requestedAt = '') {
-      if (requestedAt < (latestRequests.get(key) ?? '')) return Promise.resolve();
+      if (requestedAt < (latestRequestTimes.get(key) ?? '')) return Promise.resolve();
       if (requestedAt !== '') {
-        if (latestRequests.size >= MAX_KEYS) latestRequests.clear();
-        latestRequests.set(key, requestedAt);
+        if (latestRequestTimes.size >= MAX_KEYS) latestRequestTimes.clear();
+        latestRequestTimes.set(key, requestedAt);
       }
-      const previous = latestCalls.get(key)?.attempt;
-      const attempt = async (failures: number): Promise<void> => {
+      const previousAttempt = latestCalls.get(key)?.attempt;
+      const runAttempt = async (failureCount: number): Promise<void> => {
         // A newer call has replaced this one.
-        if (latestCalls.get(key) !== queued) return;
+        if (latestCalls.get(key) !== queuedCall) return;
         try {
           await call();
         } catch (err) {
-          const canRetry = err instanceof SlackApiError && isTransient(err) && failures + 1 < MAX_ATTEMPTS;
-          if (!canRetry) log.error({ err, key }, activity);
-          else {
-            log.warn({ err, key }, `${activity}; will retry`);
+          const canRetry =
+            err instanceof SlackApiError && isTransient(err) && failureCount + 1 < MAX_ATTEMPTS;
+          if (canRetry) {
+            log.warn({ err, key }, `${activity} failed, will retry`);
             const retry = () => {
-              queued.attempt = attempt(failures + 1);
+              queuedCall.attempt = runAttempt(failureCount + 1);
             };
-            // `unref`, so that it doesn't delay a shutdown.
-            setTimeout(retry, computeRetryDelay(err, failures)).unref();
+            // `unref`, so that the timer doesn't delay a shutdown.
+            setTimeout(retry, computeRetryDelay(err, failureCount)).unref();
             return;
           }
+          log.error({ err, key }, `${activity} failed`);
         }
-        if (latestCalls.get(key) === queued) latestCalls.delete(key);
+        if (latestCalls.get(key) === queuedCall) latestCalls.delete(key);
       };
-      const queued = { attempt: Promise.resolve(previous).then(() => attempt(0)) };
-      latestCalls.set(key, queued);
-      return queued.attempt;
+      const queuedCall = { attempt: Promise.resolve(previousAttempt).then(() => runAttempt(0)) };
+      latestCalls.set(key, queuedCall);
+      return queuedCall.attempt;
     },
   };
 }

@@ -4,11 +4,11 @@ import type { Log } from '../../lib/log.ts';
 import { hasPassed } from '../../orders/clock.ts';
 import {
   type ClaimedSubject,
+  type ClaimOutcome,
   formatSubjectKey,
   type MessagePlace,
   type Notification,
   type NotificationStore,
-  type PassOutcome,
   type PostedMessage,
   type Subject,
   type SubjectKind,
@@ -18,10 +18,10 @@ import type { SlackDirectory } from './directory.ts';
 import { type MessageMetadata, postMessage, updateMessage } from './post-message.ts';
 import { computeRetryDelay, isTokenError, isTransient, SlackApiError, type SlackWeb } from './web.ts';
 
-// All messages that aren't responses to a person's action are sent here. A planner lists the messages of each
-// subject. Messages that don't show their current version are posted or updated, and recorded immediately.
+// Sends all messages that aren't direct responses to a person. A planner requests the messages of a subject.
+// A message that doesn't show its current version is posted or updated, and recorded immediately.
 
-export interface WantedNotification {
+export interface NotificationSpec {
   readonly purpose: string;
   /** The version of the content. If the version changes, the message is updated. */
   readonly version: string;
@@ -33,8 +33,8 @@ export interface WantedNotification {
   /** When the reported event happened. */
   readonly occurredAt: Date;
   /**
-   * The message is posted in the first place that accepts it. Without places, it is only updated, and dropped
-   * if that fails.
+   * Places to try, in order, until one accepts the message. If empty, an existing message is only updated,
+   * and dropped if the update fails.
    */
   readonly places: readonly (() => Promise<MessagePlace | undefined>)[];
   readonly message: (placeIndex: number) => Message | Promise<Message>;
@@ -49,13 +49,13 @@ export interface WantedNotification {
 }
 
 /** The version of messages that are never updated. */
-export const ONCE = 'once';
+export const STATIC_VERSION = 'once';
 
 export function createDirectMessagePlace(directory: SlackDirectory, userId: string) {
   return async () => ({ channelId: await directory.openDirectMessage(userId) });
 }
 
-export interface SentNotification {
+export interface NotificationStatus {
   /**
    * - `current`: posted in the current version.
    * - `pending`: will be retried; an older version may be posted.
@@ -65,12 +65,12 @@ export interface SentNotification {
   readonly message?: PostedMessage | undefined;
 }
 
-export type SendNotification = (wanted: WantedNotification) => Promise<SentNotification>;
+export type SendNotification = (spec: NotificationSpec) => Promise<NotificationStatus>;
 
 export interface PlanOutcome {
   /** When the subject is due again if nothing changes. */
   readonly repeatAt?: Date | undefined;
-  /** Nothing was posted: the busy subject waits until `repeatAt`. */
+  /** Nothing was sent: the subject must be processed again at `repeatAt`. */
   readonly isDeferred?: true;
 }
 
@@ -97,127 +97,129 @@ const RENEWALS_PER_LEASE = 4;
  * Brings the messages of a subject up to date. Idempotent. If a place fails, only that place is delayed.
  * @param isClaimed whether this process has already claimed the subject
  */
-export async function notify(context: NotifierDeps, subject: Subject, isClaimed = false): Promise<void> {
-  const { notifications, now, leaseMs } = context;
-  // If another process holds the lease, it also posts this change, because it checks for newer versions.
+export async function notify(deps: NotifierDeps, subject: Subject, isClaimed = false): Promise<void> {
+  const { notifications, now, leaseMs } = deps;
+  // A process that holds the lease checks for newer versions, so it also sends this change.
   let claim = isClaimed
-    ? await notifications.read(subject)
+    ? await notifications.loadSubject(subject)
     : await notifications.claim(subject, now(), leaseMs);
   while (claim !== undefined) {
-    const pass = startPass(context, claim);
+    const pass = startPass(deps, claim);
     let outcome: PlanOutcome | undefined;
     try {
-      outcome = await runWithLease(context, claim, () =>
-        context.planners[pass.claim.kind](pass.claim, (wanted) => syncMessage(pass, wanted)),
+      outcome = await runWithLease(deps, claim, () =>
+        deps.planners[pass.claim.kind](pass.claim, (spec) => syncMessage(pass, spec)),
       );
     } catch (error) {
       const repeatAt = new Date(now().getTime() + computeRetryDelay(error, claim.attempts));
-      context.log.warn(
-        { err: error, ...buildSubjectField(subject), repeatAt },
+      deps.log.warn(
+        { err: error, ...buildSubjectLogField(subject), repeatAt },
         'notifying people failed, will retry',
       );
-      return notifications.postpone(subject, repeatAt);
+      return notifications.postponeSubject(subject, repeatAt);
     }
-    if (await notifications.release(claim, toPassOutcome(pass, outcome))) return;
-    claim = await notifications.read(subject);
+    if (await notifications.release(claim, finishPass(pass, outcome))) return;
+    claim = await notifications.loadSubject(subject);
   }
 }
 
 /** One pass over the messages of a claimed subject. */
-interface Pass extends NotifierDeps {
+interface NotificationPass extends NotifierDeps {
   readonly claim: ClaimedSubject;
-  readonly sentByPurpose: Map<string, Notification>;
-  readonly updated: PassOutcome['updated'][number][];
+  readonly notificationsByPurpose: Map<string, Notification>;
+  readonly updates: ClaimOutcome['updatedMessages'][number][];
   repeatAt: Date | undefined;
   isComplete: boolean;
 }
 
-function startPass(context: NotifierDeps, claim: ClaimedSubject): Pass {
-  const sentByPurpose = new Map(claim.notifications.map((sent) => [sent.purpose, sent]));
-  return { ...context, claim, sentByPurpose, updated: [], repeatAt: undefined, isComplete: true };
+function startPass(deps: NotifierDeps, claim: ClaimedSubject): NotificationPass {
+  const notificationsByPurpose = new Map(
+    claim.notifications.map((notification) => [notification.purpose, notification]),
+  );
+  return { ...deps, claim, notificationsByPurpose, updates: [], repeatAt: undefined, isComplete: true };
 }
 
-function toPassOutcome(pass: Pass, planned: PlanOutcome | undefined): PassOutcome {
-  scheduleRepeat(pass, planned?.repeatAt);
-  const { updated, repeatAt, isComplete } = pass;
-  return { updated, repeatAt, isComplete: isComplete && planned?.isDeferred === undefined };
+function finishPass(pass: NotificationPass, planOutcome: PlanOutcome | undefined): ClaimOutcome {
+  scheduleRepeat(pass, planOutcome?.repeatAt);
+  const { updates, repeatAt, isComplete } = pass;
+  return {
+    updatedMessages: updates,
+    repeatAt,
+    isComplete: isComplete && planOutcome?.isDeferred === undefined,
+  };
 }
 
-async function syncMessage(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
-  const sent = pass.sentByPurpose.get(wanted.purpose);
-  const postedMessage = sent?.message;
-  if (sent?.shownVersion === formatStoredVersion(wanted))
-    return sent.refusalCode === undefined
+async function syncMessage(pass: NotificationPass, spec: NotificationSpec): Promise<NotificationStatus> {
+  const notification = pass.notificationsByPurpose.get(spec.purpose);
+  const postedMessage = notification?.message;
+  if (notification?.shownVersion === formatStoredVersion(spec))
+    return notification.refusalCode === undefined
       ? { state: 'current', message: postedMessage }
       : { state: 'refused' };
-  if (sent?.dueAt !== undefined && !hasPassed(sent.dueAt, pass.now()))
-    return reportPending(pass, sent.dueAt, postedMessage);
-  if (sent !== undefined && postedMessage !== undefined)
-    return updateNotification(pass, wanted, postedMessage, sent);
-  const delayEnd = await wanted.findDelayEnd?.();
-  if (delayEnd === undefined) return postNotification(pass, wanted);
+  if (notification?.dueAt !== undefined && !hasPassed(notification.dueAt, pass.now()))
+    return reportPending(pass, notification.dueAt, postedMessage);
+  if (notification !== undefined && postedMessage !== undefined)
+    return updateNotification(pass, spec, postedMessage, notification);
+  const delayEnd = await spec.findDelayEnd?.();
+  if (delayEnd === undefined) return postNotification(pass, spec);
   scheduleRepeat(pass, delayEnd);
   return { state: 'pending' };
 }
 
 async function updateNotification(
-  pass: Pass,
-  wanted: WantedNotification,
+  pass: NotificationPass,
+  spec: NotificationSpec,
   postedMessage: PostedMessage,
   { shownVersion, contentHash }: Notification,
-): Promise<SentNotification> {
+): Promise<NotificationStatus> {
   const { claim, notifications, web, now, log } = pass;
-  const { purpose, occurredAt, metadata } = wanted;
+  const { purpose, occurredAt, metadata } = spec;
   let shownHash: string | undefined;
   try {
-    const message = await wanted.message(0);
+    const message = await spec.message(0);
     const hash = hashContent(message, metadata);
     const urgency = claim.isBackground ? 'background' : 'urgent';
     if (hash !== contentHash) await updateMessage(web, postedMessage, message, metadata, urgency);
     shownHash = hash;
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    // A rate limit slows down all updates, but must not delay this message after a person acted.
+    // This delay isn't saved, so that the message can be updated earlier if a person acts.
     if (error.kind === 'rate_limited')
       return reportPending(pass, new Date(now().getTime() + computeRetryDelay(error, 0)), postedMessage);
     if (!cannotUpdate(error, occurredAt, now())) return postponeMessage(pass, purpose, error, postedMessage);
-    log.warn({ err: error, ...buildSubjectField(claim), purpose }, 'a message can no longer be updated');
-    const isMessageGone = error.code !== undefined && GONE_CODES.has(error.code);
-    if (
-      isMessageGone ||
-      wanted.repostKey === undefined ||
-      parseRepostKey(shownVersion) !== wanted.repostKey
-    ) {
-      await notifications.retire(claim, purpose);
-      pass.sentByPurpose.delete(purpose);
-      return postNotification(pass, wanted);
+    log.warn({ err: error, ...buildSubjectLogField(claim), purpose }, 'message can no longer be updated');
+    const isMessageGone = error.code !== undefined && MESSAGE_GONE_CODES.has(error.code);
+    if (isMessageGone || spec.repostKey === undefined || parseRepostKey(shownVersion) !== spec.repostKey) {
+      await notifications.retireMessage(claim, purpose);
+      pass.notificationsByPurpose.delete(purpose);
+      return postNotification(pass, spec);
     }
   }
-  pass.updated.push({ purpose, shownVersion: formatStoredVersion(wanted), contentHash: shownHash });
+  pass.updates.push({ purpose, shownVersion: formatStoredVersion(spec), contentHash: shownHash });
   return { state: 'current', message: postedMessage };
 }
 
-async function postNotification(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
+async function postNotification(pass: NotificationPass, spec: NotificationSpec): Promise<NotificationStatus> {
   const { claim, notifications, now, log } = pass;
-  const { purpose, occurredAt, places } = wanted;
+  const { purpose, occurredAt, places } = spec;
   const triedChannels = new Set<string>();
   let refusal: SlackApiError | undefined;
-  for (const [index, place] of places.entries()) {
+  for (const [placeIndex, findPlace] of places.entries()) {
     let channelId: string | undefined;
     try {
-      const target = await place();
+      const target = await findPlace();
       channelId = target?.channelId;
       if (target === undefined || triedChannels.has(target.channelId)) continue;
       triedChannels.add(target.channelId);
-      return { state: 'current', message: await postInPlace(pass, wanted, target, index) };
+      return { state: 'current', message: await postInPlace(pass, spec, target, placeIndex) };
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
       if (!cannotPost(error, occurredAt, now())) return postponeMessage(pass, purpose, error, undefined);
       log.warn(
-        { err: error, ...buildSubjectField(claim), purpose, channelId },
-        'a message can’t be posted here',
+        { err: error, ...buildSubjectLogField(claim), purpose, channelId },
+        'message can’t be posted in this channel',
       );
-      if (wanted.alertsAdmins && channelId !== undefined)
+      if (spec.alertsAdmins && channelId !== undefined)
         await notifications.markSubjectRefused(
           { kind: 'channel', id: channelId },
           error.code ?? error.kind,
@@ -226,51 +228,56 @@ async function postNotification(pass: Pass, wanted: WantedNotification): Promise
       refusal = error;
     }
   }
-  if (wanted.mustArrive)
-    return postponeMessage(pass, purpose, refusal ?? new Error('no place is known'), undefined);
+  if (spec.mustArrive)
+    return postponeMessage(pass, purpose, refusal ?? new Error('no place to post the message'), undefined);
   if (refusal !== undefined) {
     const code = refusal.code ?? refusal.kind;
     await notifications.markMessageRefused(claim, {
       purpose,
-      shownVersion: formatStoredVersion(wanted),
+      shownVersion: formatStoredVersion(spec),
       code,
     });
   }
   return { state: 'refused' };
 }
 
-async function postInPlace(pass: Pass, wanted: WantedNotification, place: MessagePlace, index: number) {
-  if (wanted.post !== undefined) return recordPosted(pass, wanted, await wanted.post(place), undefined);
-  const message = await wanted.message(index);
-  const postedMessage = await postMessage(pass.web, place, message, wanted.metadata);
-  return recordPosted(pass, wanted, postedMessage, hashContent(message, wanted.metadata));
+async function postInPlace(
+  pass: NotificationPass,
+  spec: NotificationSpec,
+  place: MessagePlace,
+  placeIndex: number,
+) {
+  if (spec.post !== undefined) return recordPostedMessage(pass, spec, await spec.post(place), undefined);
+  const message = await spec.message(placeIndex);
+  const postedMessage = await postMessage(pass.web, place, message, spec.metadata);
+  return recordPostedMessage(pass, spec, postedMessage, hashContent(message, spec.metadata));
 }
 
-/** If another process has posted the message too, the duplicate gets its own purpose. */
-async function recordPosted(
-  { claim, notifications }: Pass,
-  wanted: WantedNotification,
+/** If another process has also posted the message, the duplicate is recorded with its own purpose. */
+async function recordPostedMessage(
+  { claim, notifications }: NotificationPass,
+  spec: NotificationSpec,
   postedMessage: PostedMessage,
   contentHash: string | undefined,
 ): Promise<PostedMessage> {
-  const { purpose } = wanted;
-  const details = { shownVersion: formatStoredVersion(wanted), contentHash, ...postedMessage };
+  const { purpose } = spec;
+  const details = { shownVersion: formatStoredVersion(spec), contentHash, ...postedMessage };
   if (!(await notifications.recordPosted(claim, { purpose, ...details })))
     await notifications.recordPosted(claim, { purpose: `${purpose}:${postedMessage.ts}`, ...details });
   return postedMessage;
 }
 
 async function postponeMessage(
-  pass: Pass,
+  pass: NotificationPass,
   purpose: string,
   error: unknown,
   postedMessage: PostedMessage | undefined,
-): Promise<SentNotification> {
-  const { claim, sentByPurpose, notifications, now, log } = pass;
-  const attempts = sentByPurpose.get(purpose)?.attempts ?? 0;
+): Promise<NotificationStatus> {
+  const { claim, notificationsByPurpose, notifications, now, log } = pass;
+  const attempts = notificationsByPurpose.get(purpose)?.attempts ?? 0;
   const repeatAt = new Date(now().getTime() + computeRetryDelay(error, attempts));
   log.warn(
-    { err: error, ...buildSubjectField(claim), purpose, repeatAt },
+    { err: error, ...buildSubjectLogField(claim), purpose, repeatAt },
     'notifying people failed, will retry',
   );
   await notifications.postponeMessage(claim, purpose, repeatAt);
@@ -278,28 +285,28 @@ async function postponeMessage(
 }
 
 function reportPending(
-  pass: Pass,
+  pass: NotificationPass,
   repeatAt: Date,
   postedMessage: PostedMessage | undefined,
-): SentNotification {
+): NotificationStatus {
   pass.isComplete = false;
   scheduleRepeat(pass, repeatAt);
   return { state: 'pending', message: postedMessage };
 }
 
 /** Keeps an earlier time that is already scheduled. */
-function scheduleRepeat(pass: Pass, time: Date | undefined): void {
+function scheduleRepeat(pass: NotificationPass, time: Date | undefined): void {
   if (time !== undefined && (pass.repeatAt === undefined || time < pass.repeatAt)) pass.repeatAt = time;
 }
 
-async function runWithLease<T>(context: NotifierDeps, subject: Subject, run: () => Promise<T>): Promise<T> {
-  const { notifications, leaseMs, log } = context;
+async function runWithLease<T>(deps: NotifierDeps, subject: Subject, run: () => Promise<T>): Promise<T> {
+  const { notifications, leaseMs, log } = deps;
   let renewal: Promise<void> | undefined;
   const heartbeat = setInterval(() => {
     renewal = notifications
       .extendLease(subject, leaseMs)
       .catch((err: unknown) =>
-        log.warn({ err, ...buildSubjectField(subject) }, 'saving notifications failed'),
+        log.warn({ err, ...buildSubjectLogField(subject) }, 'extending the notification lease failed'),
       );
   }, leaseMs / RENEWALS_PER_LEASE);
   try {
@@ -311,12 +318,12 @@ async function runWithLease<T>(context: NotifierDeps, subject: Subject, run: () 
   }
 }
 
-function buildSubjectField(subject: Subject) {
+function buildSubjectLogField(subject: Subject) {
   return { subject: formatSubjectKey(subject) };
 }
 
 /** The first line of the stored version is the repost key. */
-function formatStoredVersion({ repostKey, version }: WantedNotification): string {
+function formatStoredVersion({ repostKey, version }: NotificationSpec): string {
   return repostKey === undefined ? version : `${repostKey}\n${version}`;
 }
 
@@ -326,12 +333,12 @@ function hashContent({ text, blocks }: Message, metadata: MessageMetadata | unde
     .digest('base64');
 }
 
-function parseRepostKey(shows: string | undefined): string | undefined {
-  return shows?.split('\n', 1)[0];
+function parseRepostKey(storedVersion: string | undefined): string | undefined {
+  return storedVersion?.split('\n', 1)[0];
 }
 
 /** Slack's codes for a message that no longer exists or isn't the bot's. */
-const GONE_CODES: ReadonlySet<string> = new Set([
+const MESSAGE_GONE_CODES: ReadonlySet<string> = new Set([
   'channel_not_found',
   'is_archived',
   'is_inactive',
@@ -344,7 +351,7 @@ const CANNOT_EDIT_CODES: ReadonlySet<string> = new Set(['cant_update_message', '
 
 function cannotUpdate(error: SlackApiError, occurredAt: Date, now: Date): boolean {
   const { code = '' } = error;
-  return GONE_CODES.has(code) || CANNOT_EDIT_CODES.has(code) || cannotPost(error, occurredAt, now);
+  return MESSAGE_GONE_CODES.has(code) || CANNOT_EDIT_CODES.has(code) || cannotPost(error, occurredAt, now);
 }
 
 /** Slack's codes for a channel or person that the bot can't post to. */
@@ -367,11 +374,11 @@ const CANNOT_POST_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /** After this time, a refusal with an unknown code counts as permanent. */
-const MAX_BLOCKED_MS = MINUTE_MS;
+const PERMANENT_REFUSAL_AFTER_MS = MINUTE_MS;
 
 function cannotPost(error: SlackApiError, occurredAt: Date, now: Date): boolean {
   if (error.code === undefined || isTransient(error)) return false;
   if (CANNOT_POST_CODES.has(error.code)) return true;
-  // If Slack refuses the token, it does so everywhere, so the message waits for a valid one.
-  return !isTokenError(error) && now.getTime() - occurredAt.getTime() > MAX_BLOCKED_MS;
+  // An invalid token affects every place, so the message waits for a valid one.
+  return !isTokenError(error) && now.getTime() - occurredAt.getTime() > PERMANENT_REFUSAL_AFTER_MS;
 }

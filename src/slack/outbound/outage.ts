@@ -1,9 +1,9 @@
 import { isInvalidTokenCode } from './web.ts';
 
 export interface OutageWatch {
-  record(outcome: string): void;
+  recordOutcome(outcome: string): void;
   /** Returns the start and last outcome of the current outage, if any. */
-  current(): { readonly since: Date; readonly code: string } | undefined;
+  getCurrentOutage(): { readonly since: Date; readonly code: string } | undefined;
 }
 
 /** If Slack refuses the token, the bot can't reach anyone either. */
@@ -14,9 +14,9 @@ function isOutage(outcome: string): boolean {
 export function createOutageWatch(now: () => Date): OutageWatch {
   let outage: { readonly since: Date; readonly code: string } | undefined;
   return {
-    record(outcome) {
+    recordOutcome(outcome) {
       outage = isOutage(outcome) ? { since: outage?.since ?? now(), code: outcome } : undefined;
     },
-    current: () => outage,
+    getCurrentOutage: () => outage,
   };
 }

@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '../../lib/duration.ts';
 
 /**
- * - `urgent`: the call responds to a person or asks a person.
+ * - `urgent`: the call responds to a person or asks for a response.
  * - `background`: the call keeps a message up to date.
  */
 export type Urgency = 'urgent' | 'background';
@@ -18,8 +18,8 @@ export interface Pacer {
 }
 
 interface Tier {
-  readonly calls: number;
-  readonly perMs: number;
+  readonly maxCalls: number;
+  readonly periodMs: number;
   readonly isPerChannel?: true;
 }
 
@@ -28,8 +28,8 @@ interface Tier {
  * (https://docs.slack.dev/apis/web-api/rate-limits). Callers of other methods handle limits themselves.
  */
 const TIERS: Readonly<Record<string, Tier>> = {
-  'chat.postMessage': { calls: 1, perMs: 1_000, isPerChannel: true },
-  'chat.update': { calls: 50, perMs: MINUTE_MS },
+  'chat.postMessage': { maxCalls: 1, periodMs: 1_000, isPerChannel: true },
+  'chat.update': { maxCalls: 50, periodMs: MINUTE_MS },
 };
 
 /** The share of a tier that background calls may use. */
@@ -47,8 +47,8 @@ interface MethodState {
   readonly tier: Tier;
   sentTimes: readonly number[];
   blockedUntil: number;
-  recoveredAt: number;
-  refusals: number;
+  recoveryEndsAt: number;
+  refusalCount: number;
 }
 
 /** @param clock in milliseconds */
@@ -63,7 +63,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
     return now;
   };
 
-  function getState(method: string, channel: string | undefined): MethodState | undefined {
+  function getOrCreateState(method: string, channel: string | undefined): MethodState | undefined {
     const tier = Object.hasOwn(TIERS, method) ? TIERS[method] : undefined;
     if (tier === undefined) return undefined;
     const key = tier.isPerChannel ? `${method} ${channel}` : method;
@@ -71,7 +71,13 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
     if (existing !== undefined) return existing;
     const [oldest] = states.keys();
     if (states.size >= MAX_STATES && oldest !== undefined) states.delete(oldest);
-    const state: MethodState = { tier, sentTimes: [], blockedUntil: NEVER, recoveredAt: NEVER, refusals: 0 };
+    const state: MethodState = {
+      tier,
+      sentTimes: [],
+      blockedUntil: NEVER,
+      recoveryEndsAt: NEVER,
+      refusalCount: 0,
+    };
     states.set(key, state);
     return state;
   }
@@ -79,25 +85,26 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
   return {
     tryStart(method, channel, urgency) {
       const now = readClock();
-      const state = getState(method, channel);
+      const state = getOrCreateState(method, channel);
       if (state === undefined) return 0;
       const waitMs = computeCallDelay(state, now, urgency);
       if (waitMs > 0) return waitMs;
-      state.sentTimes = [...state.sentTimes.filter((sentAt) => sentAt > now - state.tier.perMs), now];
+      state.sentTimes = [...state.sentTimes.filter((sentAt) => sentAt > now - state.tier.periodMs), now];
       return 0;
     },
     recordRefusal(method, channel, retryAfterMs) {
       const now = readClock();
-      const state = getState(method, channel);
+      const state = getOrCreateState(method, channel);
       if (state === undefined) return;
       // Concurrent refusals count as one.
-      if (now >= state.blockedUntil) state.refusals = now < state.recoveredAt ? state.refusals + 1 : 1;
+      if (now >= state.blockedUntil)
+        state.refusalCount = now < state.recoveryEndsAt ? state.refusalCount + 1 : 1;
       state.blockedUntil = Math.max(state.blockedUntil, now + retryAfterMs);
-      state.recoveredAt = state.blockedUntil + Math.max(state.tier.perMs, MIN_RECOVERY_MS);
+      state.recoveryEndsAt = state.blockedUntil + Math.max(state.tier.periodMs, MIN_RECOVERY_MS);
     },
     hasCapacity(method) {
       const now = readClock();
-      const state = getState(method, undefined);
+      const state = getOrCreateState(method, undefined);
       return state === undefined || computeCallDelay(state, now, 'background') <= 0;
     },
   };
@@ -105,14 +112,14 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
 
 /** Urgent calls are delayed only after a refusal. */
 function computeCallDelay(state: MethodState, now: number, urgency: Urgency): number {
-  const { tier, sentTimes, blockedUntil, recoveredAt, refusals } = state;
+  const { tier, sentTimes, blockedUntil, recoveryEndsAt, refusalCount } = state;
   if (now < blockedUntil) return blockedUntil - now;
-  const { calls, perMs } = tier;
-  if (now < recoveredAt) {
-    const factor = urgency === 'urgent' ? 1 : 2 ** Math.min(refusals, MAX_DOUBLINGS);
-    return (sentTimes.at(-1) ?? NEVER) + (perMs / calls) * factor - now;
+  const { maxCalls, periodMs } = tier;
+  if (now < recoveryEndsAt) {
+    const spacingFactor = urgency === 'urgent' ? 1 : 2 ** Math.min(refusalCount, MAX_DOUBLINGS);
+    return (sentTimes.at(-1) ?? NEVER) + (periodMs / maxCalls) * spacingFactor - now;
   }
   if (urgency === 'urgent') return 0;
-  const backgroundCalls = Math.max(1, Math.floor(calls * BACKGROUND_SHARE));
-  return (sentTimes.at(-backgroundCalls) ?? NEVER) + perMs - now;
+  const maxBackgroundCalls = Math.max(1, Math.floor(maxCalls * BACKGROUND_SHARE));
+  return (sentTimes.at(-maxBackgroundCalls) ?? NEVER) + periodMs - now;
 }

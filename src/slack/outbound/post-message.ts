@@ -45,17 +45,21 @@ const TRIAL_DAYS_AHEAD = 119;
 const scheduledResponseSchema = okResponseSchema.extend({ scheduled_message_id: z.string() });
 
 /**
- * Checks whether the bot may post in a channel without posting a visible message: schedules a message months
- * ahead and deletes it. Reading the channel would need scopes that the bot doesn't request.
+ * Checks whether the bot may post in a channel. Schedules a message months ahead and deletes it, so that
+ * nobody sees it. Reading the channel would need scopes that the bot doesn't request.
  * @throws {SlackApiError}
  */
 export async function tryPosting(web: SlackWeb, channelId: string): Promise<void> {
-  const trial = {
+  const trialMessage = {
     channel: channelId,
     post_at: Math.floor(Date.now() / 1_000) + TRIAL_DAYS_AHEAD * 86_400,
     text: TRIAL_TEXT,
   };
-  const { scheduled_message_id } = await web.call('chat.scheduleMessage', trial, scheduledResponseSchema);
+  const { scheduled_message_id } = await web.call(
+    'chat.scheduleMessage',
+    trialMessage,
+    scheduledResponseSchema,
+  );
   const scheduledMessage = { channel: channelId, scheduled_message_id };
   await web.call('chat.deleteScheduledMessage', scheduledMessage, okResponseSchema);
 }
@@ -77,7 +81,7 @@ export async function loadPermalink(
 }
 
 /**
- * Updates a message, with a plainer version if Slack refuses its blocks.
+ * Updates a message. Uses a plainer version if Slack refuses the blocks.
  * @throws {SlackApiError}
  */
 export async function updateMessage(

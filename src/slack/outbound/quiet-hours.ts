@@ -2,18 +2,24 @@ import { DAY_MS, MINUTE_MS } from '../../lib/duration.ts';
 
 const QUIET_FROM_HOUR = 22;
 const QUIET_UNTIL_HOUR = 7;
-/** The offset of every time zone is a multiple of a quarter of an hour. */
+/** Every time zone's offset is a multiple of 15 minutes. */
 const STEP_MS = 15 * MINUTE_MS;
 
 /**
  * Finds the end of quiet hours, at 7:00 in the person's time zone.
- * @param firstExpiry earliest expiry of the names; if it is tomorrow or earlier, the message doesn't wait
- * @returns undefined if the message doesn't wait or the time zone isn't known
+ * @returns undefined if it isn't night, if a name expires by tomorrow, or if the time zone isn't known
  */
-export function findQuietEnd(now: Date, timeZone: string | undefined, firstExpiry?: Date): Date | undefined {
+export function findQuietHoursEnd(
+  now: Date,
+  timeZone: string | undefined,
+  earliestExpiry?: Date,
+): Date | undefined {
   const clock = timeZone === undefined ? undefined : createLocalClock(timeZone);
   if (clock === undefined || !isNight(clock(now).hour)) return undefined;
-  if (firstExpiry !== undefined && clock(firstExpiry).day <= clock(new Date(now.getTime() + DAY_MS)).day)
+  if (
+    earliestExpiry !== undefined &&
+    clock(earliestExpiry).day <= clock(new Date(now.getTime() + DAY_MS)).day
+  )
     return undefined;
   let endMs = Math.ceil(now.getTime() / STEP_MS) * STEP_MS;
   while (isNight(clock(new Date(endMs)).hour)) endMs += STEP_MS;

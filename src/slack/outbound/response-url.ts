@@ -2,8 +2,8 @@
 const RESPONSE_URL_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
 
 /**
- * Whether the bot may call a delivery's `response_url`. Not even a signed delivery may make the bot call
- * other hosts.
+ * Whether the bot may call the `response_url` of a request from Slack. Even a signed request must not make
+ * the bot call other hosts.
  * @param apiUrl `SLACK_API_URL`, whose server is also allowed
  */
 export function isSlackResponseUrl(url: string, apiUrl: string | undefined): boolean {

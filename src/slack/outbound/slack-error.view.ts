@@ -1,4 +1,4 @@
-import { count } from '../kit/blocks.ts';
+import { formatCount } from '../kit/blocks.ts';
 import type { SlackApiError } from './web.ts';
 
 /** Slack's codes for unknown people or groups. */
@@ -18,7 +18,7 @@ export function formatSlackError(
   const { kind, code = '', needed, retryAfterMs } = error;
   if (kind === 'rate_limited') {
     const seconds = Math.ceil((retryAfterMs ?? 30_000) / 1_000);
-    return { cause: 'Slack is rate-limiting me.', remedy: `Try again in ${count(seconds, 'second')}.` };
+    return { cause: 'Slack is rate-limiting me.', remedy: `Try again in ${formatCount(seconds, 'second')}.` };
   }
   if (kind === 'unreachable') {
     return { cause: 'Slack didn’t respond as expected.', remedy: 'Try again in a minute.' };
@@ -79,8 +79,8 @@ export function formatChannelError(error: SlackApiError): string {
   const code = error.code ?? '';
   const refusal = describeRefusal(code);
   if (refusal !== undefined) {
-    const saveAgain = code === 'not_in_channel' ? ', then save again' : '';
-    return `I can’t post there: ${refusal.cause}. ${refusal.remedy}${saveAgain}.`;
+    const saveAgainText = code === 'not_in_channel' ? ', then save again' : '';
+    return `I can’t post there: ${refusal.cause}. ${refusal.remedy}${saveAgainText}.`;
   }
   const { cause, remedy } = formatSlackError(error);
   return error.kind === 'unreachable'

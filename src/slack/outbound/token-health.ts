@@ -8,25 +8,25 @@ export interface TokenHealth {
   check(): Promise<string | undefined>;
 }
 
-/** After this time, the outcome of the latest call counts. */
+/** On timeout, the outcome of the latest call counts. */
 const CHECK_TIMEOUT_MS = 1_000;
 
 /** @param callSlack makes any call with the token, and records its outcome */
 export function createTokenHealth(callSlack: () => Promise<unknown>, log: Log): TokenHealth {
-  let refusal: string | undefined;
+  let refusalCode: string | undefined;
   /** Shared by concurrent callers. */
   let pendingCall: Promise<unknown> | undefined;
   return {
     recordOutcome(outcome) {
       if (isInvalidTokenCode(outcome)) {
-        if (refusal === undefined)
+        if (refusalCode === undefined)
           log.error(
             { code: outcome },
             'Slack refuses SLACK_BOT_TOKEN: reinstall the app, set its bot token and restart. Orders are kept; messages wait for a valid token',
           );
-        refusal = outcome;
-      } else if (outcome === 'ok' && refusal !== undefined) {
-        refusal = undefined;
+        refusalCode = outcome;
+      } else if (outcome === 'ok' && refusalCode !== undefined) {
+        refusalCode = undefined;
         log.info('Slack accepts SLACK_BOT_TOKEN again');
       }
     },
@@ -37,7 +37,7 @@ export function createTokenHealth(callSlack: () => Promise<unknown>, log: Log): 
           pendingCall = undefined;
         });
       await Promise.race([pendingCall, sleep(CHECK_TIMEOUT_MS, undefined, { ref: false })]);
-      return refusal;
+      return refusalCode;
     },
   };
 }

@@ -37,16 +37,16 @@ export interface Upload {
  */
 export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
   const { size } = await stat(upload.path);
-  const target = await retryWhenRateLimited(() =>
+  const uploadTarget = await retryWhenRateLimited(() =>
     web.call(
       'files.getUploadURLExternal',
       { filename: upload.filename, length: size },
       uploadUrlResponseSchema,
     ),
   );
-  await retryWhenRateLimited(() => sendBytes(target.upload_url, upload.path, size));
+  await retryWhenRateLimited(() => sendBytes(uploadTarget.upload_url, upload.path, size));
   const completion = {
-    files: [{ id: target.file_id, title: upload.filename }],
+    files: [{ id: uploadTarget.file_id, title: upload.filename }],
     channel_id: upload.channelId,
     thread_ts: upload.threadTs,
     initial_comment: upload.comment,

@@ -8,7 +8,7 @@ import { createFetch } from './fetch.ts';
 import { createPacer, type Pacer, type Urgency } from './pacer.ts';
 
 /**
- * A call to Slack that failed.
+ * A failed call to Slack.
  * - `rate_limited`: retry after `retryAfterMs`.
  * - `refused`: `code` is Slack's error code.
  * - `unreachable`: there was no readable response; the call may have succeeded.
@@ -22,7 +22,7 @@ export class SlackApiError extends Error {
   readonly needed: string | undefined;
   readonly retryAfterMs: number | undefined;
   /** Positions of the blocks that Slack calls invalid. */
-  readonly refusedBlocks: readonly number[];
+  readonly refusedBlockIndexes: readonly number[];
 
   constructor(
     kind: SlackApiError['kind'],
@@ -31,17 +31,17 @@ export class SlackApiError extends Error {
       readonly code?: string;
       readonly needed?: string | undefined;
       readonly retryAfterMs?: number;
-      readonly refusedBlocks?: readonly number[];
+      readonly refusedBlockIndexes?: readonly number[];
       readonly cause?: unknown;
     },
   ) {
-    super(`calling Slack’s ${method}: ${details.code ?? kind}`, { cause: details.cause });
+    super(`Slack’s ${method} failed: ${details.code ?? kind}`, { cause: details.cause });
     this.kind = kind;
     this.method = method;
     this.code = details.code;
     this.needed = details.needed;
     this.retryAfterMs = details.retryAfterMs;
-    this.refusedBlocks = details.refusedBlocks ?? [];
+    this.refusedBlockIndexes = details.refusedBlockIndexes ?? [];
   }
 
   get hasInvalidToken(): boolean {
@@ -78,8 +78,8 @@ export function isTokenError({ code }: SlackApiError): boolean {
 /** The longest wait before a retry. Slack doesn't ask for more. */
 const MAX_WAIT_MS = 10 * MINUTE_MS;
 
-/** Returns the delay that Slack asks for, if any, within limits. */
-export function findRetryAfter(error: unknown): number | undefined {
+/** Returns the delay that Slack requests, in milliseconds and within limits; undefined if there is none. */
+export function getRetryAfterMs(error: unknown): number | undefined {
   if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) return undefined;
   return Math.min(Math.max(error.retryAfterMs, 1_000), MAX_WAIT_MS);
 }
@@ -97,20 +97,20 @@ export function createRateLimitError(
 /** The longest wait before a retry while a person waits for the result. */
 const MAX_INTERACTIVE_WAIT_MS = 5_000;
 
-/** Waits and retries if the rate limit is short, at most twice. */
-export async function retryWhenRateLimited<T>(call: () => Promise<T>, attempts = 3): Promise<T> {
+/** Retries after a short rate limit, by default at most twice. */
+export async function retryWhenRateLimited<T>(call: () => Promise<T>, remainingAttempts = 3): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    const waitMs = findRetryAfter(error) ?? Number.POSITIVE_INFINITY;
-    if (attempts === 1 || waitMs > MAX_INTERACTIVE_WAIT_MS) throw error;
+    const waitMs = getRetryAfterMs(error) ?? Number.POSITIVE_INFINITY;
+    if (remainingAttempts === 1 || waitMs > MAX_INTERACTIVE_WAIT_MS) throw error;
     await sleep(waitMs);
-    return retryWhenRateLimited(call, attempts - 1);
+    return retryWhenRateLimited(call, remainingAttempts - 1);
   }
 }
 
 export function computeRetryDelay(error: unknown, failedAttempts: number): number {
-  return findRetryAfter(error) ?? Math.min(1_000 * 2 ** failedAttempts, MAX_WAIT_MS);
+  return getRetryAfterMs(error) ?? Math.min(1_000 * 2 ** failedAttempts, MAX_WAIT_MS);
 }
 
 /** Slack's codes for its own failures, after which a retry may succeed. */
@@ -130,8 +130,7 @@ export function isTransient({ kind, code }: SlackApiError): boolean {
 export interface SlackWeb {
   /**
    * Leaves out undefined arguments.
-   * @throws {SlackApiError} `rate_limited` without calling Slack, if the call must wait for others or for
-   * Slack
+   * @throws {SlackApiError} `rate_limited`, without calling Slack, if the pacer doesn't allow the call yet
    */
   call<T>(
     method: string,
@@ -206,7 +205,7 @@ function requireJson(fetch: FetchFunction): FetchFunction {
 }
 
 /**
- * @param onOutcome called with the method and the outcome: `ok`, `unreadable`, or one of {@link toOutcome}
+ * @param onOutcome called with the method and `ok`, `unreadable`, or the result of {@link toOutcome}
  */
 export function createSlackWeb(
   token: Secret,
@@ -226,7 +225,7 @@ export function createSlackWeb(
       } catch (cause) {
         const error = toSlackApiError(method, cause);
         if (error.kind === 'rate_limited')
-          pacer.recordRefusal(method, channel, findRetryAfter(error) ?? DEFAULT_RETRY_AFTER_MS);
+          pacer.recordRefusal(method, channel, getRetryAfterMs(error) ?? DEFAULT_RETRY_AFTER_MS);
         onOutcome(method, toOutcome(error));
         throw error;
       }
@@ -261,7 +260,7 @@ export function toSlackApiError(method: string, cause: unknown): SlackApiError {
       : new SlackApiError('refused', method, {
           code: data.error,
           needed: data.needed,
-          refusedBlocks: parseRefusedBlocks(data.response_metadata?.messages ?? []),
+          refusedBlockIndexes: parseRefusedBlockIndexes(data.response_metadata?.messages ?? []),
           cause,
         });
   }
@@ -269,7 +268,7 @@ export function toSlackApiError(method: string, cause: unknown): SlackApiError {
 }
 
 /** Slack's messages say where an error is: `… [json-pointer:/blocks/3/text]`. */
-function parseRefusedBlocks(messages: readonly string[]): readonly number[] {
+function parseRefusedBlockIndexes(messages: readonly string[]): readonly number[] {
   return messages.flatMap((message) => {
     const match = /\[json-pointer:(?:\/view)?\/blocks\/(\d+)/.exec(message);
     return match === null ? [] : Number(match[1]);
@@ -279,7 +278,7 @@ function parseRefusedBlocks(messages: readonly string[]): readonly number[] {
 /** Refusals that aren't about the content of a message or view. */
 const CODES_UNRELATED_TO_BLOCKS: ReadonlySet<string> = new Set([
   ...TOKEN_ERROR_CODES,
-  // Place
+  // Channel or thread
   'cannot_reply_to_message',
   'channel_is_archived',
   'channel_not_found',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import { type PolicyIssue, parseRules, serializeRule } from '../../policy/rule-text.ts';
 import {
@@ -8,7 +8,7 @@ import {
   getStartingPoint,
   ROLES,
   type Role,
-  STARTING_POINTS,
+  STARTING_POINT_NAMES,
   type StartingPoint,
 } from '../../policy/starting-points.ts';
 import { formatPolicyYaml, parsePolicyYaml } from '../../policy/yaml.ts';
@@ -23,9 +23,9 @@ import {
   type FormOrigin,
   type FormValues,
   field,
-  fingerprint,
+  hashFormContent,
   joinErrors,
-  readForm,
+  parseForm,
   textField,
   toFields,
   unvalidatedTextSchema,
@@ -34,24 +34,26 @@ import {
   addGroupOptions,
   itemsSchema,
   removeGroupMenus,
-  replacePickers,
-  splitPeople,
+  replacePickersWithText,
+  splitPeopleAndGroups,
 } from '../settings/people-fields.ts';
 import { DRAFT_TEXTS, NOTES, ROLE_LABELS, savedNote, startingPointIntro } from './policy.view.ts';
-import { formIssueText, policyIssueSentence, policyIssueText } from './policy-issue.view.ts';
+import { formIssueText, locatedPolicyIssueText, policyIssueText } from './policy-issue.view.ts';
 import { PEOPLE_FIELDS, ruleSentence } from './policy-rule.view.ts';
-import { buildPolicyMessage, editDraft, getPageOffset, loadDraftRules } from './policy-shown.ts';
+import { buildPolicyMessage, editDraft, getPageOffset, loadDraftBase } from './policy-shown.ts';
 
 /* Forms for the policy: a rule, a YAML file, and a starting point. They change only the draft. */
 
-/** Doesn't validate values, because `parseRules` does it as for YAML files. */
+/** `parseRules` validates the values, like those of YAML files. */
 const ruleSchema = z.object({
   rule_name: textField('Rule name', { placeholder: 'Transfers of the brand', isRequired: true }),
   tasks: choiceField(
     'Tasks',
     {
       ...{ all: 'Everything', charge: 'Paid tasks', risk: 'Tasks that can lose a name or take it down' },
-      ...Object.fromEntries(ORDER_TASK_NAMES.map((name) => [name, `${name}: ${findTask(name).words.title}`])),
+      ...Object.fromEntries(
+        ORDER_TASK_NAMES.map((name) => [name, `${name}: ${getOrderTask(name).words.title}`]),
+      ),
     },
     itemsSchema,
     { kind: 'multi_select', isRequired: true },
@@ -123,54 +125,57 @@ const RULE_FORM: Form<'policy_rule'> = {
 };
 
 /** Used if Slack refuses the pickers. */
-export const plainRuleForm: Form = { ...RULE_FORM, fields: replacePickers(RULE_FIELDS) };
+export const plainRuleForm: Form = { ...RULE_FORM, fields: replacePickersWithText(RULE_FIELDS) };
 
-function toRuleText(input: z.output<typeof ruleSchema>) {
-  const { by_groups, approver_groups, silent_groups, escalate_groups, ...texts } = input;
-  const by = [...texts.by, ...by_groups];
-  const approvers = [...texts.approvers, ...approver_groups];
-  const silent = [...texts.silent, ...silent_groups];
-  const escalate_to = [...texts.escalate_to, ...escalate_groups];
-  const fields = Object.entries({ ...texts, by, approvers, silent, escalate_to });
+function toSerializedRule(input: z.output<typeof ruleSchema>) {
+  const { by_groups, approver_groups, silent_groups, escalate_groups, ...otherFields } = input;
+  const by = [...otherFields.by, ...by_groups];
+  const approvers = [...otherFields.approvers, ...approver_groups];
+  const silent = [...otherFields.silent, ...silent_groups];
+  const escalate_to = [...otherFields.escalate_to, ...escalate_groups];
+  const fields = Object.entries({ ...otherFields, by, approvers, silent, escalate_to });
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined && value.length > 0));
 }
 
-function toRuleValues(rule: PolicyRule, currency: string): FormValues {
+function toRuleFormValues(rule: PolicyRule, currency: string): FormValues {
   return {
     ...serializeRule(rule, currency),
-    ...splitPeople('by', 'by_groups', rule.by),
-    ...splitPeople('approvers', 'approver_groups', rule.approvers),
-    ...splitPeople('silent', 'silent_groups', rule.silent),
-    ...splitPeople('escalate_to', 'escalate_groups', rule.escalateTo),
+    ...splitPeopleAndGroups('by', 'by_groups', rule.by),
+    ...splitPeopleAndGroups('approvers', 'approver_groups', rule.approvers),
+    ...splitPeopleAndGroups('silent', 'silent_groups', rule.silent),
+    ...splitPeopleAndGroups('escalate_to', 'escalate_groups', rule.escalateTo),
   };
 }
 
-/** The subject of the form: a hash of the rule's content, then its name. */
+/** Identifies the rule in the form's origin: a hash of its content, then its name. */
 export function getRuleSubject(rule: PolicyRule): string {
-  return `${fingerprint(serializeRule(rule, ''))} ${rule.name}`;
+  return `${hashFormContent(serializeRule(rule, ''))} ${rule.name}`;
 }
 
-function collectErrors(issues: readonly PolicyIssue[]): FieldErrors {
+function toFieldErrors(issues: readonly PolicyIssue[]): FieldErrors {
   return joinErrors(issues.map((issue) => [issue.field ?? 'rule_name', formIssueText(issue)]));
 }
 
-/** Parses the rule of a form together with the other rules of the draft. */
-function readRule(
+/** Parses the submitted rule together with the draft's other rules. */
+function parseFormRule(
   input: z.output<typeof ruleSchema>,
   otherRules: readonly PolicyRule[],
   currency: string,
 ): { readonly rule: PolicyRule } | { readonly errors: FieldErrors } {
-  const texts = [...otherRules.map((rule) => serializeRule(rule, currency)), toRuleText(input)];
-  const parsed = parseRules(texts, { tasks: [...ORDER_TASK_NAMES], currency });
+  const serializedRules = [
+    ...otherRules.map((rule) => serializeRule(rule, currency)),
+    toSerializedRule(input),
+  ];
+  const parsed = parseRules(serializedRules, { tasks: [...ORDER_TASK_NAMES], currency });
   const rule = parsed.ok ? parsed.rules.at(-1) : undefined;
   if (rule !== undefined) return { rule };
   const issues = parsed.ok ? [] : parsed.issues;
   const ownIssues = issues.filter(({ path }) => path.length === 0 || path[0] === otherRules.length);
-  if (ownIssues.length > 0) return { errors: collectErrors(ownIssues) };
+  if (ownIssues.length > 0) return { errors: toFieldErrors(ownIssues) };
   const [otherIssue] = issues;
   return {
     errors: {
-      rule_name: otherIssue === undefined ? DRAFT_TEXTS.unreadable : policyIssueSentence(otherIssue),
+      rule_name: otherIssue === undefined ? DRAFT_TEXTS.unreadableRule : locatedPolicyIssueText(otherIssue),
     },
   };
 }
@@ -180,11 +185,11 @@ export const ruleForm = createListForm({
   createSchema: () => ruleSchema,
   customizeFields: (fields, values, { context }) => addGroupOptions(context, fields, values),
   find: async (interaction: Interaction, subject: string) =>
-    (await loadDraftRules(interaction)).rules.find((rule) => getRuleSubject(rule) === subject),
-  buildValues: (existing, { context }) =>
-    existing === undefined
+    (await loadDraftBase(interaction)).rules.find((rule) => getRuleSubject(rule) === subject),
+  buildValues: (existingRule, { context }) =>
+    existingRule === undefined
       ? { break_glass: 'false', signed: 'false' }
-      : toRuleValues(existing, context.currency),
+      : toRuleFormValues(existingRule, context.currency),
   async intro(existing, { context, person }) {
     const currentSentence = existing && ruleSentence(existing, await context.directory.findLocale(person.id));
     return [
@@ -194,18 +199,18 @@ export const ruleForm = createListForm({
   },
   notFoundErrors: { rule_name: DRAFT_TEXTS.ruleGone },
 
-  async save(call: SubmissionCall, input, existing): Promise<SubmissionResult> {
+  async save(call: SubmissionCall, input, existingRule): Promise<SubmissionResult> {
     let index = 0;
     const errors = await editDraft<FieldErrors>(call, (rules) => {
-      const match = rules.find(
-        (rule) => existing !== undefined && getRuleSubject(rule) === getRuleSubject(existing),
+      const draftRule = rules.find(
+        (rule) => existingRule !== undefined && getRuleSubject(rule) === getRuleSubject(existingRule),
       );
-      if (existing !== undefined && match === undefined)
+      if (existingRule !== undefined && draftRule === undefined)
         return { problem: { rule_name: DRAFT_TEXTS.ruleGone } };
-      const otherRules = rules.filter((rule) => rule !== match);
-      const parsed = readRule(input, otherRules, call.context.currency);
+      const otherRules = rules.filter((rule) => rule !== draftRule);
+      const parsed = parseFormRule(input, otherRules, call.context.currency);
       if ('errors' in parsed) return { problem: parsed.errors };
-      index = match === undefined ? rules.length : rules.indexOf(match);
+      index = draftRule === undefined ? rules.length : rules.indexOf(draftRule);
       return { rules: [...rules.slice(0, index), parsed.rule, ...rules.slice(index + 1)] };
     });
     return errors === undefined
@@ -216,7 +221,7 @@ export const ruleForm = createListForm({
   },
 });
 
-/** For {@link plainRuleForm}. */
+/** Builds the values of {@link plainRuleForm}. */
 export function toPlainRuleValues(rule: PolicyRule | undefined, currency: string): FormValues {
   const values = rule === undefined ? {} : serializeRule(rule, currency);
   return Object.fromEntries(
@@ -227,19 +232,19 @@ export function toPlainRuleValues(rule: PolicyRule | undefined, currency: string
   );
 }
 
-/** The approximate limit of Slack's field errors. */
-const MAX_ISSUES_LENGTH = 1_900;
+/** Slack's approximate limit for a field error. */
+const MAX_FIELD_ERROR_LENGTH = 1_900;
 
 async function replaceDraft(
   call: SubmissionCall,
   rules: readonly PolicyRule[],
-  field: string,
+  errorField: string,
 ): Promise<SubmissionResult> {
   const { context, person, origin } = call;
   const [, revision = ''] = /^\S* (.*)$/.exec(origin.subject ?? '') ?? [];
-  const saved = await context.policies.saveDraft(rules, revision, person.id, context.now());
-  if (saved === undefined) return { errors: { [field]: DRAFT_TEXTS.changedMeanwhile } };
-  context.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy replaced');
+  const savedDraft = await context.policies.saveDraft(rules, revision, person.id, context.now());
+  if (savedDraft === undefined) return { errors: { [errorField]: DRAFT_TEXTS.draftChanged } };
+  context.log.info({ by: person.id, revision: savedDraft.revision }, 'policy draft replaced');
   return { reply: await buildPolicyMessage(call, { note: NOTES.replaced }) };
 }
 
@@ -269,13 +274,13 @@ export const yamlForm: FormFeature<'policy_import'> = {
   },
 
   async render(call, origin, values) {
-    const { revision, rules } = await loadDraftRules(call);
+    const { revision, rules } = await loadDraftBase(call);
     const text = rules.length === 0 ? '' : formatPolicyYaml(rules, call.context.currency);
     const isShort = text.length <= LIMITS.inputValue;
     return {
       origin: { ...origin, subject: origin.subject ?? `yaml ${revision}` },
       values: { ...(isShort ? { rules: text } : {}), ...values },
-      intro: [contextBlock(isShort ? DRAFT_TEXTS.fileIntro : DRAFT_TEXTS.tooLong)],
+      intro: [contextBlock(isShort ? DRAFT_TEXTS.fileIntro : DRAFT_TEXTS.policyTooLong)],
     };
   },
 
@@ -290,19 +295,22 @@ export const yamlForm: FormFeature<'policy_import'> = {
     if ('errors' in input) return input;
     const parsed = parsePolicyYaml(input.text, { tasks, currency });
     if (parsed.ok) return replaceDraft(call, parsed.rules, input.field);
-    const sentences = parsed.issues.map(policyIssueSentence);
-    return { errors: { [input.field]: truncate(sentences.join('\n'), MAX_ISSUES_LENGTH) } };
+    const sentences = parsed.issues.map(locatedPolicyIssueText);
+    return { errors: { [input.field]: truncate(sentences.join('\n'), MAX_FIELD_ERROR_LENGTH) } };
   },
 };
 
-const toGroupsName = (role: string) => `${role}_groups`;
+const getGroupsFieldName = (role: string) => `${role}_groups`;
 
 const createRolesSchema = (roles: readonly Role[]) =>
   z.object(
     Object.fromEntries(
       roles.flatMap((role) => [
         [role, field({ label: ROLE_LABELS[role], kind: 'people' }, itemsSchema)],
-        [toGroupsName(role), field({ label: `${ROLE_LABELS[role]} (groups)`, kind: 'groups' }, itemsSchema)],
+        [
+          getGroupsFieldName(role),
+          field({ label: `${ROLE_LABELS[role]} (groups)`, kind: 'groups' }, itemsSchema),
+        ],
       ]),
     ),
   );
@@ -315,16 +323,16 @@ const START_FORM: Form<'policy_start'> = {
 };
 
 function findStartingPoint({ subject }: FormOrigin): StartingPoint {
-  const [startName] = (subject ?? '').split(' ');
-  return getStartingPoint(STARTING_POINTS.find((name) => name === startName) ?? 'small_team');
+  const [startingPointName] = (subject ?? '').split(' ');
+  return getStartingPoint(STARTING_POINT_NAMES.find((name) => name === startingPointName) ?? 'small_team');
 }
 
-/** Reads the people and groups of each role. Returns errors for roles that have none. */
+/** Returns the people and groups of each role, or errors for roles without any. */
 function readRoles(roles: readonly Role[], values: FormValues) {
-  const parsed = readForm(createRolesSchema(roles), values);
+  const parsed = parseForm(createRolesSchema(roles), values);
   if ('errors' in parsed) return parsed;
   const people = Object.fromEntries(
-    roles.map((role) => [role, [role, toGroupsName(role)].flatMap((name) => parsed.value[name] ?? [])]),
+    roles.map((role) => [role, [role, getGroupsFieldName(role)].flatMap((name) => parsed.value[name] ?? [])]),
   );
   const emptyRoles = roles.filter((role) => people[role]?.length === 0);
   return emptyRoles.length === 0
@@ -338,7 +346,7 @@ export const startForm: FormFeature<'policy_start'> = {
   async render(call, origin, values) {
     const startingPoint = findStartingPoint(origin);
     const [{ revision, rules }, fields] = await Promise.all([
-      loadDraftRules(call),
+      loadDraftBase(call),
       addGroupOptions(call.context, toFields(createRolesSchema(startingPoint.roles)), values),
     ]);
     return {

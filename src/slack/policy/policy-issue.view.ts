@@ -8,42 +8,49 @@ interface IssueParts {
   readonly given: string;
   readonly field: string;
   /** The first suggestion, such as an example or a limit. */
-  readonly first: string;
+  readonly firstSuggestion: string;
   /** All suggestions, separated by commas. */
-  readonly all: string;
+  readonly allSuggestions: string;
 }
 
 const ISSUE_SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: IssueParts) => string>> = {
   not_a_list_of_rules: () => 'A policy is a list of rules. Start each rule with “- rule_name:”.',
-  too_many_rules: ({ given, first }) => `There are ${given} rules. Use at most ${first}.`,
+  too_many_rules: ({ given, firstSuggestion }) => `There are ${given} rules. Use at most ${firstSuggestion}.`,
   not_a_rule: () => 'This isn’t a rule. Start it with “- rule_name:” and add its fields below.',
   not_text: ({ field }) => `“${field}” must be text or a list of texts.`,
-  unknown_field: ({ given, all }) => `Unknown field “${given}”. Fields: “${all.replaceAll(', ', '”, “')}”.`,
-  missing: ({ field, first }) => `“${field}” is missing. Add it, for example: ${first}`,
-  multiple_values: ({ field, first }) => `“${field}” can have only one value, for example: ${first}`,
-  too_many_items: ({ given, first }) => `There are ${given} items. Use at most ${first}.`,
-  name_too_long: ({ given, first }) => `The name has ${given} characters. Use at most ${first}.`,
+  unknown_field: ({ given, allSuggestions }) =>
+    `Unknown field “${given}”. Fields: “${allSuggestions.replaceAll(', ', '”, “')}”.`,
+  missing: ({ field, firstSuggestion }) => `“${field}” is missing. Add it, for example: ${firstSuggestion}`,
+  multiple_values: ({ field, firstSuggestion }) =>
+    `“${field}” can have only one value, for example: ${firstSuggestion}`,
+  too_many_items: ({ given, firstSuggestion }) => `There are ${given} items. Use at most ${firstSuggestion}.`,
+  name_too_long: ({ given, firstSuggestion }) =>
+    `The name has ${given} characters. Use at most ${firstSuggestion}.`,
   name_taken: ({ given }) => `Another rule is also called “${given}”. Give each rule a unique name.`,
   invalid_name: () => 'The name contains an invisible character. Type it again.',
-  unknown_task: ({ given, all }) => `Unknown task “${given}”. Tasks: ${all}.`,
-  unreadable_pattern: ({ given, all }) => `“${given}” isn’t a name pattern. Use one of these: ${all}.`,
+  unknown_task: ({ given, allSuggestions }) => `Unknown task “${given}”. Tasks: ${allSuggestions}.`,
+  unreadable_pattern: ({ given, allSuggestions }) =>
+    `“${given}” isn’t a name pattern. Use one of these: ${allSuggestions}.`,
   not_an_id: ({ given }) =>
     `“${given}” isn’t the ID of a person or group. Use an ID such as U0CFO for a person or S0LEGAL for a group.`,
   unknown_currency: ({ given }) => `“${given}” has no currency. Add its code, for example: 100.00 EUR`,
-  not_an_amount: ({ given, first }) =>
-    `“${given}” isn’t an amount. Write it like ${first}, with a point before the decimals and no thousands separators.`,
-  too_precise: ({ given, first }) =>
-    `“${given}” has more decimals than its currency. Write it like ${first}.`,
+  not_an_amount: ({ given, firstSuggestion }) =>
+    `“${given}” isn’t an amount. Write it like ${firstSuggestion}, with a point before the decimals and no thousands separators.`,
+  too_precise: ({ given, firstSuggestion }) =>
+    `“${given}” has more decimals than its currency. Write it like ${firstSuggestion}.`,
   too_large: ({ given }) => `“${given}” is too high. Use a smaller amount.`,
-  unknown_decision: ({ given, all }) => `“${given}” isn’t a decision. Use one of these: ${all}.`,
+  unknown_decision: ({ given, allSuggestions }) =>
+    `“${given}” isn’t a decision. Use one of these: ${allSuggestions}.`,
   not_for_this_decision: ({ field, given }) =>
     `“${field}” is only for rules with “decision: approve”, but this rule has “${given}”. Remove the field or change the decision.`,
-  invalid_count: ({ given, all }) => `“${given}” isn’t a number of people. Use a whole number: ${all}.`,
-  more_than_approvers: ({ given, first }) =>
-    `The rule needs ${given} approvals but has only ${first} approvers. Add approvers, or write “needed: ${first}”.`,
-  not_a_duration: ({ given, all }) => `“${given}” isn’t a duration. Write it like these: ${all}.`,
-  not_before_ttl: ({ given, first }) =>
-    `${given} is too long, because the order expires after ${first}. Use a shorter time.`,
+  invalid_count: ({ given, allSuggestions }) =>
+    `“${given}” isn’t a number of people. Use a whole number: ${allSuggestions}.`,
+  more_than_approvers: ({ given, firstSuggestion }) =>
+    `The rule needs ${given} approvals but has only ${firstSuggestion} approvers. Add approvers, or write “needed: ${firstSuggestion}”.`,
+  not_a_duration: ({ given, allSuggestions }) =>
+    `“${given}” isn’t a duration. Write it like these: ${allSuggestions}.`,
+  not_before_ttl: ({ given, firstSuggestion }) =>
+    `${given} is too long, because the order expires after ${firstSuggestion}. Use a shorter time.`,
   not_true_or_false: ({ given }) => `“${given}” must be true or false.`,
   conflicts_with_signed: () => 'A rule with signed approvals can’t allow break glass. Remove one of them.',
   file_too_large: () => 'The file is too large for a policy. Use another file.',
@@ -64,13 +71,13 @@ export function policyIssueText(issue: PolicyIssue | YamlIssue): string {
   return ISSUE_SENTENCES[issue.code]({
     given: issue.given ?? '',
     field: ('field' in issue ? issue.field : undefined) ?? '',
-    first: suggestions[0] ?? '',
-    all: suggestions.join(', '),
+    firstSuggestion: suggestions[0] ?? '',
+    allSuggestions: suggestions.join(', '),
   });
 }
 
 /** Starts with the line, rule and field. */
-export function policyIssueSentence(issue: PolicyIssue | YamlIssue): string {
+export function locatedPolicyIssueText(issue: PolicyIssue | YamlIssue): string {
   const sentence = policyIssueText(issue);
   const places = [
     ...('line' in issue ? [`line ${issue.line}`] : []),

@@ -17,8 +17,8 @@ import {
   capitalize,
   code,
   context,
-  count,
   escapeText,
+  formatCount,
   joinAtMost,
   lineSections,
   type Message,
@@ -29,7 +29,7 @@ import {
   sectionFields,
 } from '../kit/blocks.ts';
 import { formatCost } from '../money/price.view.ts';
-import { itemName } from '../orders/order.view.ts';
+import { formatItemName } from '../orders/order.view.ts';
 import { neededApprovalsText, referenceText, taskNoun } from './policy-rule.view.ts';
 
 export interface TestedRequest {
@@ -41,12 +41,12 @@ export interface TestedRequest {
   readonly version: number;
   /** Undefined for tasks without a price. */
   readonly cost: OrderCost | undefined;
-  /** Why no signed policy is in force, if that is a problem. */
-  readonly notice?: string | undefined;
+  /** Why no signed policy is in force. Undefined if one is, or if none is needed. */
+  readonly charterNotice?: string | undefined;
 }
 
 const MAX_SHOWN_NAMES = 5;
-const MAX_SHOWN_UNKNOWNS = 2;
+const MAX_SHOWN_UNKNOWN_FACTS = 2;
 /** Skipped rules that are shown for a request about a single name. */
 const MAX_SKIPPED_RULES = 40;
 /** Skipped rules that are shown per name for a request about several names. */
@@ -72,88 +72,96 @@ function requirementsText({ outcome, list, refusedBy }: Requirements, isPlural: 
   }
 }
 
-function unknownText(unknown: UnknownFact): string {
-  switch (unknown.kind) {
+function unknownFactText(fact: UnknownFact): string {
+  switch (fact.kind) {
     case 'group':
-      return `the members of ${mentionApprover(unknown.group)}`;
+      return `the members of ${mentionApprover(fact.group)}`;
     case 'tags':
-      return `the tags of ${code(formatDomainName(unknown.name))}`;
+      return `the tags of ${code(formatDomainName(fact.name))}`;
     case 'price':
-      return `the price of ${code(formatDomainName(unknown.name))}`;
+      return `the price of ${code(formatDomainName(fact.name))}`;
   }
 }
 
-const unknownsText = (unknowns: readonly UnknownFact[]) =>
-  joinAtMost(unknowns.map(unknownText), MAX_SHOWN_UNKNOWNS);
+const unknownFactsText = (facts: readonly UnknownFact[]) =>
+  joinAtMost(facts.map(unknownFactText), MAX_SHOWN_UNKNOWN_FACTS);
 
 function decidingRuleText({ rule, unknowns }: DecidingRule): string {
   const assumption =
-    unknowns.length === 0 ? '' : `. I don’t know ${unknownsText(unknowns)}, so I assume the rule applies`;
+    unknowns.length === 0 ? '' : `. I don’t know ${unknownFactsText(unknowns)}, so I assume the rule applies`;
   return `:point_right: Decided by ${referenceText(rule)}${assumption}.`;
 }
 
 function skippedRuleText({ rule, reason, unknowns }: SkippedRule): string {
   const reasonText =
     reason === 'unknown'
-      ? `doesn’t apply, because I don’t know ${unknownsText(unknowns)}`
+      ? `doesn’t apply, because I don’t know ${unknownFactsText(unknowns)}`
       : MISMATCH_TEXTS[reason];
   return `• ${capitalize(referenceText(rule))}, ${reasonText}.`;
 }
 
 /**
- * The rule that decides comes first, so that it is never left out.
+ * Deciding rules come first, so that they are never left out.
  * @param addedRule a rule outside the policy that requires approval even if no policy rule does
  */
 function nameLines(
-  { name, decidedBy, skipped }: NameEvaluation,
-  isOnly: boolean,
+  { name, decidingRules, skippedRules }: NameEvaluation,
+  isOnlyName: boolean,
   addedRule: RuleReference | undefined,
 ): string[] {
-  const shownRules = skipped.slice(0, isOnly ? MAX_SKIPPED_RULES : MAX_SKIPPED_RULES_PER_NAME);
-  const left = skipped.length - shownRules.length;
+  const shownRules = skippedRules.slice(0, isOnlyName ? MAX_SKIPPED_RULES : MAX_SKIPPED_RULES_PER_NAME);
+  const omittedCount = skippedRules.length - shownRules.length;
   return dropMissing([
-    !isOnly && `*${escapeText(formatDomainName(name))}*`,
-    ...decidedBy.map((entry) =>
+    !isOnlyName && `*${escapeText(formatDomainName(name))}*`,
+    ...decidingRules.map((entry) =>
       decidingRuleText(
         entry.rule.kind === 'rest' && addedRule !== undefined ? { ...entry, rule: addedRule } : entry,
       ),
     ),
     ...shownRules.map(skippedRuleText),
-    left !== 0 && `• … and ${count(left, 'more rule')} that ${left === 1 ? 'doesn’t' : 'don’t'} apply.`,
+    omittedCount !== 0 &&
+      `• … and ${formatCount(omittedCount, 'more rule')} that ${omittedCount === 1 ? 'doesn’t' : 'don’t'} apply.`,
   ]);
 }
 
 function requestTitle({ task, names }: TestedRequest): string {
-  const [only] = names;
+  const [onlyName] = names;
   const subject =
-    names.length === 1 && only !== undefined ? code(itemName({ task }, only)) : count(names.length, 'name');
+    names.length === 1 && onlyName !== undefined
+      ? code(formatItemName({ task }, onlyName))
+      : formatCount(names.length, 'name');
   return `${capitalize(taskNoun(task))} ${names.length === 0 ? 'without a name' : `of ${subject}`}`;
 }
 
 /** Shows which rule decides a request, and why earlier rules don't apply. */
 export function policyTestMessage(
-  tested: TestedRequest,
-  { requirements, names, unknowns }: PolicyEvaluation,
+  request: TestedRequest,
+  { requirements, nameEvaluations, unknowns }: PolicyEvaluation,
 ): Message {
-  const source = tested.isDraft
+  const source = request.isDraft
     ? 'Under the *draft* (not in force yet)'
-    : tested.version === 0
+    : request.version === 0
       ? 'Under the settings, because there are no rules yet'
-      : `Under version ${tested.version}, which is in force`;
-  const shownNames = names.slice(0, MAX_SHOWN_NAMES);
+      : `Under version ${request.version}, which is in force`;
+  const shownEvaluations = nameEvaluations.slice(0, MAX_SHOWN_NAMES);
   const addedRule = requirements.list.find(
     ({ rule }) => rule.kind === 'environment' || rule.kind === 'team_account',
   )?.rule;
   return message('Requirements for this request', [
-    tested.notice !== undefined && section(tested.notice),
+    request.charterNotice !== undefined && section(request.charterNotice),
     section(
-      `:mag: ${source}:\n*${requestTitle(tested)}* requested by ${mention(tested.requester)} ${requirementsText(requirements, true)}.`,
+      `:mag: ${source}:\n*${requestTitle(request)}* requested by ${mention(request.requester)} ${requirementsText(requirements, true)}.`,
     ),
-    ...sectionFields([['Price', tested.cost && formatCost(tested.cost, undefined)]]),
-    ...lineSections(shownNames.flatMap((name) => nameLines(name, names.length === 1, addedRule))),
-    names.length > shownNames.length && context(`${count(names.length - shownNames.length, 'more name')}.`),
+    ...sectionFields([['Price', request.cost && formatCost(request.cost, undefined)]]),
+    ...lineSections(
+      shownEvaluations.flatMap((evaluation) =>
+        nameLines(evaluation, nameEvaluations.length === 1, addedRule),
+      ),
+    ),
+    nameEvaluations.length > shownEvaluations.length &&
+      context(`${formatCount(nameEvaluations.length - shownEvaluations.length, 'more name')}.`),
     unknowns.length > 0 &&
-      context(`I couldn’t find out ${unknownsText(unknowns)}, so I assumed the stricter case.`),
+      context(`I couldn’t find out ${unknownFactsText(unknowns)}, so I assumed the stricter case.`),
     requirements.list.some(({ rule }) => rule.kind === 'team_account') &&
       context('This order would use the team’s account, so it always needs approval.'),
     context('This is a test. Nothing was ordered.'),
@@ -180,26 +188,32 @@ export interface ReplayView {
   readonly changedRows: readonly ReplayRow[];
   /** Only the newest orders were replayed. */
   readonly isTruncated: boolean;
-  readonly notice?: string | undefined;
+  readonly charterNotice?: string | undefined;
 }
 
-/** Shows the requirements of the draft for past orders. */
-export function policyReplayMessage({ days, replay, changedRows, isTruncated, notice }: ReplayView): Message {
-  const { total, unchanged, counts } = replay;
+/** Shows what the draft would require for past orders. */
+export function policyReplayMessage({
+  days,
+  replay,
+  changedRows,
+  isTruncated,
+  charterNotice,
+}: ReplayView): Message {
+  const { totalCount, unchangedCount, changeCounts } = replay;
   const parts = dropMissing([
-    `${counts.stricter} *stricter*`,
-    `${counts.looser} *looser*`,
-    counts.other !== 0 && `${counts.other} with *other approvers*`,
+    `${changeCounts.stricter} *stricter*`,
+    `${changeCounts.looser} *looser*`,
+    changeCounts.other !== 0 && `${changeCounts.other} with *other approvers*`,
   ]);
   const summary =
-    total === 0
+    totalCount === 0
       ? 'There were no orders in this period.'
-      : `${count(total, 'order')}: ${unchanged} unchanged, ${parts.join(', ')}.`;
+      : `${formatCount(totalCount, 'order')}: ${unchangedCount} unchanged, ${parts.join(', ')}.`;
   const shownRows = changedRows.slice(0, MAX_SHOWN_ORDERS);
   return message('Past orders under the draft', [
-    notice !== undefined && section(notice),
+    charterNotice !== undefined && section(charterNotice),
     section(
-      `:rewind: *Orders from the last ${count(days, 'day')} under the draft*, compared with their original requirements\n${summary}`,
+      `:rewind: *Orders from the last ${formatCount(days, 'day')} under the draft*, compared with their original requirements\n${summary}`,
     ),
     ...lineSections(
       shownRows.map(
@@ -208,7 +222,7 @@ export function policyReplayMessage({ days, replay, changedRows, isTruncated, no
       ),
     ),
     changedRows.length > shownRows.length &&
-      context(`The file has ${count(changedRows.length - shownRows.length, 'more order')}.`),
+      context(`The file has ${formatCount(changedRows.length - shownRows.length, 'more order')}.`),
     context(
       `I used each order’s price at the time, and today’s groups, tags and settings.${isTruncated ? ' There are too many orders, so I compared only the newest.' : ''}`,
     ),
@@ -216,8 +230,8 @@ export function policyReplayMessage({ days, replay, changedRows, isTruncated, no
 }
 
 /** Whether there are orders that the message doesn't show. */
-export function needsFile(changed: readonly ReplayRow[]): boolean {
-  return changed.length > MAX_SHOWN_ORDERS;
+export function hasOmittedRows(changedRows: readonly ReplayRow[]): boolean {
+  return changedRows.length > MAX_SHOWN_ORDERS;
 }
 
 export const REPLAY_COLUMNS = [
@@ -249,22 +263,23 @@ function requirementsCell({ outcome, list }: Requirements): string {
     : outcome;
 }
 
-const EXAMPLE = 'such as `/domain policy test renew cafe.rest 2 by @anna`';
+const EXAMPLE_TEXT = 'such as `/domain policy test renew cafe.rest 2 by @anna`';
 
-export const POLICY_TEST = {
+export const POLICY_TEST_TEXTS = {
   unknownTask: (input: string, nearestTask: string | undefined) => {
     const suggestionText = nearestTask === undefined ? '' : ` Did you mean ${code(nearestTask)}?`;
     return input === ''
-      ? `Enter a request to test, ${EXAMPLE}.`
-      : `${code(input)} isn’t a task.${suggestionText} Enter a request ${EXAMPLE}.`;
+      ? `Enter a request to test, ${EXAMPLE_TEXT}.`
+      : `${code(input)} isn’t a task.${suggestionText} Enter a request ${EXAMPLE_TEXT}.`;
   },
   unknownPerson: (input: string) =>
-    `${code(input)} isn’t a person. End the request with ${code('by')} and a mention or member ID, ${EXAMPLE}.`,
-  unreadable: (input: string) => `I can’t read ${code(input)}. Write it as in the form, ${EXAMPLE}.`,
-  missingName: `The name is missing. Enter a request ${EXAMPLE}.`,
+    `${code(input)} isn’t a person. End the request with ${code('by')} and a mention or member ID, ${EXAMPLE_TEXT}.`,
+  unreadableInput: (input: string) =>
+    `I can’t read ${code(input)}. Write it as in the form, ${EXAMPLE_TEXT}.`,
+  missingName: `The name is missing. Enter a request ${EXAMPLE_TEXT}.`,
 } as const;
 
-export const REPLAY = {
+export const REPLAY_TEXTS = {
   adminsOnly:
     'A replay lists other people’s orders, so only admins can see it. Ask a workspace admin or owner.',
   invalidDays: (input: string, max: number) =>

@@ -2,7 +2,7 @@ import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/duration.ts';
 import { formatAmount } from '../../money/amount.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
 import { mergeApprovers, type PolicyRule, type RuleReference } from '../../policy/policy.ts';
@@ -17,11 +17,11 @@ import { formatDomainName } from '../../zones/names.ts';
 import {
   capitalize,
   code,
-  count,
+  escapeLine,
+  formatCount,
   joinWords,
   mentionAnyApprover,
   mentionApprover,
-  quote,
 } from '../kit/blocks.ts';
 
 /*
@@ -29,23 +29,23 @@ import {
  * from members of @finance*.”
  */
 
-const SELECTORS = {
+const SELECTOR_TEXTS = {
   charge: 'paid tasks',
   risk: 'tasks that can lose a name or take it down',
   all: 'all tasks',
 } as const;
 
-const MAX_ITEMS = 8;
+const MAX_LISTED_ITEMS = 8;
 
 /** Returns a plural noun, or the name of an unknown task. */
 export function taskNoun(task: string): string {
   const knownTask = ORDER_TASK_NAMES.find((name) => name === task);
-  return knownTask === undefined ? code(task) : findTask(knownTask).words.plural;
+  return knownTask === undefined ? code(task) : getOrderTask(knownTask).words.plural;
 }
 
 function joinFirstParts(parts: readonly string[]): string {
-  const left = parts.length - MAX_ITEMS;
-  return joinWords(left > 1 ? [...parts.slice(0, MAX_ITEMS), `${left} more`] : parts);
+  const omittedCount = parts.length - MAX_LISTED_ITEMS;
+  return joinWords(omittedCount > 1 ? [...parts.slice(0, MAX_LISTED_ITEMS), `${omittedCount} more`] : parts);
 }
 
 function namePartText(part: NamePart): string {
@@ -74,7 +74,7 @@ function durationText(ms: number): string {
     'second',
     1_000,
   ];
-  return count(Math.ceil(ms / unitMs), noun);
+  return formatCount(Math.ceil(ms / unitMs), noun);
 }
 
 const peopleText = (people: readonly PersonPart[]) =>
@@ -82,7 +82,7 @@ const peopleText = (people: readonly PersonPart[]) =>
 
 /** `approval from @cfo or a member of @finance`, `2 approvals from members of @finance`. */
 export function neededApprovalsText(needed: number, approvers: readonly string[]): string {
-  const people = mentionAnyApprover(approvers, needed, MAX_ITEMS);
+  const people = mentionAnyApprover(approvers, needed, MAX_LISTED_ITEMS);
   return needed === 1 ? `approval from ${people}` : `${needed} approvals from ${people}`;
 }
 
@@ -121,7 +121,9 @@ function optionsText(rule: RuleDescription): string {
 export function ruleSentence(rule: PolicyRule, locale: string): string {
   const description = describeRule(rule);
   const { tasks, names, by, over } = description;
-  const taskTexts = tasks.map((part) => (part.kind === 'task' ? taskNoun(part.task) : SELECTORS[part.kind]));
+  const taskTexts = tasks.map((part) =>
+    part.kind === 'task' ? taskNoun(part.task) : SELECTOR_TEXTS[part.kind],
+  );
   return [
     `*${capitalize(joinFirstParts(taskTexts))}* ${tasks.every(({ kind }) => kind === 'task') ? 'of' : 'for'} ${joinFirstParts(names.map(namePartText))}`,
     over === undefined ? '' : ` over *${formatAmount(over, locale)}*`,
@@ -130,14 +132,14 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
       : ` requested by *${mentionAnyApprover(
           by.map(({ id }) => id),
           2,
-          MAX_ITEMS,
+          MAX_LISTED_ITEMS,
         )}*`,
     ` ${decisionText(description)}${optionsText(description)}.`,
   ].join('');
 }
 
-/** The two built-in rules that come after all others. They follow from the settings. */
-export function implicitSentences(settings: PolicySettings): string[] {
+/** The built-in rules that come after all others and follow from the settings. */
+export function implicitRuleSentences(settings: PolicySettings): string[] {
   const { approvalTasks, approvalsRequired } = settings;
   const { approvers } = mergeApprovers(settings.approvers, settings.silentApprovers);
   const taskList = joinFirstParts(approvalTasks.map(taskNoun));
@@ -151,7 +153,7 @@ export function implicitSentences(settings: PolicySettings): string[] {
 export function referenceText(reference: RuleReference): string {
   switch (reference.kind) {
     case 'rule':
-      return `rule ${reference.index + 1}, “${quote(reference.name, 80)}”`;
+      return `rule ${reference.index + 1}, “${escapeLine(reference.name, 80)}”`;
     case 'approval_tasks':
       return 'the setting “Tasks that need approval”';
     case 'rest':
@@ -199,7 +201,7 @@ function valuesText(field: string, values: readonly string[]): string {
 }
 
 export function ruleChangeLine(change: LoggedChange, rules: readonly PolicyRule[], locale: string): string {
-  const name = `“${quote(change.rule, 80)}”`;
+  const name = `“${escapeLine(change.rule, 80)}”`;
   const rule = rules.find((candidate) => candidate.name === change.rule);
   const sentence = rule === undefined ? '' : `: ${ruleSentence(rule, locale)}`;
   switch (change.kind) {

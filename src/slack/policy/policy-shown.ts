@@ -9,24 +9,32 @@ import { policyMessage, RULES_PER_PAGE } from './policy.view.ts';
 export interface PolicyPageOptions {
   readonly offset?: number;
   /** The outcome of the reader's last action, which is shown first. */
-  readonly note?: string;
+  readonly note?: string | undefined;
 }
 
 export async function buildPolicyMessage(
   { context, person }: Interaction,
   { offset = 0, note }: PolicyPageOptions = {},
 ): Promise<Message> {
-  const [published, draft, settings, inForce, locale] = await Promise.all([
+  const [published, draft, settings, effectivePolicy, locale] = await Promise.all([
     context.policies.findPublished(),
     context.policies.findDraft(),
     context.savedSettings(),
-    context.orders.policy.current(),
+    context.orders.policy.loadCurrentPolicy(),
     context.directory.findLocale(person.id),
   ]);
   const reader = { userId: person.id, isAdmin: isAdmin(context, person), locale };
-  const policySettings = toPolicySettings(settings, inForce);
-  const notice = charterNotice(inForce);
-  return policyMessage({ published, draft, settings: policySettings, reader, notice, offset, note });
+  const policySettings = toPolicySettings(settings, effectivePolicy);
+  const notice = charterNotice(effectivePolicy);
+  return policyMessage({
+    published,
+    draft,
+    settings: policySettings,
+    reader,
+    charterNotice: notice,
+    offset,
+    note,
+  });
 }
 
 /**
@@ -37,15 +45,20 @@ export function getPageOffset(index: number): number {
   return Math.floor(Math.max(0, index) / RULES_PER_PAGE) * RULES_PER_PAGE;
 }
 
-export async function loadDraftRules({ context }: Interaction) {
-  const [current, draft] = await Promise.all([context.policies.current(), context.policies.findDraft()]);
+export async function loadDraftBase({ context }: Interaction) {
+  const [current, draft] = await Promise.all([
+    context.policies.loadCurrentPolicy(),
+    context.policies.findDraft(),
+  ]);
   return getDraftBase(current, draft);
 }
 
 /** Gives up after this many concurrent edits. */
 const MAX_ATTEMPTS = 5;
 
-export type DraftEdit<Problem> = { readonly rules: readonly PolicyRule[] } | { readonly problem: Problem };
+export type DraftEditResult<Problem> =
+  | { readonly rules: readonly PolicyRule[] }
+  | { readonly problem: Problem };
 
 /**
  * Edits the draft, or creates one. Concurrent edits are kept, and this edit is applied to their result.
@@ -53,16 +66,21 @@ export type DraftEdit<Problem> = { readonly rules: readonly PolicyRule[] } | { r
  */
 export async function editDraft<Problem>(
   interaction: Interaction,
-  edit: (rules: readonly PolicyRule[]) => DraftEdit<Problem>,
+  edit: (rules: readonly PolicyRule[]) => DraftEditResult<Problem>,
 ): Promise<Problem | undefined> {
   const { context, person } = interaction;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const base = await loadDraftRules(interaction);
+    const base = await loadDraftBase(interaction);
     const result = edit(base.rules);
     if ('problem' in result) return result.problem;
-    const saved = await context.policies.saveDraft(result.rules, base.revision, person.id, context.now());
-    if (saved === undefined) continue;
-    context.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy changed');
+    const savedDraft = await context.policies.saveDraft(
+      result.rules,
+      base.revision,
+      person.id,
+      context.now(),
+    );
+    if (savedDraft === undefined) continue;
+    context.log.info({ by: person.id, revision: savedDraft.revision }, 'draft of the policy changed');
     return undefined;
   }
   throw new Error('the draft of the policy kept changing');

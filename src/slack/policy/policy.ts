@@ -1,5 +1,5 @@
 import { getDraftBase, moveRuleUp, removeRule } from '../../policy/drafts.ts';
-import { STARTING_POINTS } from '../../policy/starting-points.ts';
+import { STARTING_POINT_NAMES } from '../../policy/starting-points.ts';
 import { formatPolicyYaml } from '../../policy/yaml.ts';
 import { type ActionCall, type CommandCall, type Feature, toFormOrigin } from '../feature.ts';
 import { formView } from '../kit/form.ts';
@@ -12,7 +12,7 @@ import { sendFile } from '../send-file.ts';
 import {
   alreadyPublishedNote,
   NOTES,
-  parseRuleValue,
+  parseRuleButtonValue,
   publishedMessage,
   unknownSubcommandText,
 } from './policy.view.ts';
@@ -25,7 +25,7 @@ import {
   yamlForm,
 } from './policy-forms.ts';
 import { runPolicyTest, runReplay } from './policy-preview.ts';
-import { buildPolicyMessage, editDraft, getPageOffset, loadDraftRules } from './policy-shown.ts';
+import { buildPolicyMessage, editDraft, getPageOffset, loadDraftBase } from './policy-shown.ts';
 
 /* The policy. Everyone can see it. Admins can edit a draft, and two admins are needed to publish it. */
 
@@ -44,8 +44,8 @@ async function runPolicy(call: CommandCall): Promise<void> {
 }
 
 /** Opens the form of a rule. If Slack refuses the pickers, the form has text fields. */
-async function openRule(call: ActionCall, name: string | undefined): Promise<void> {
-  const { rules } = await loadDraftRules(call);
+async function openRuleForm(call: ActionCall, name: string | undefined): Promise<void> {
+  const { rules } = await loadDraftBase(call);
   const rule = rules.find((candidate) => candidate.name === name);
   if (name !== undefined && rule === undefined) {
     return call.respond(await buildPolicyMessage(call, { note: NOTES.noRule }), { replace: true });
@@ -65,8 +65,8 @@ async function openRule(call: ActionCall, name: string | undefined): Promise<voi
   }
 }
 
-async function moveUp(call: ActionCall): Promise<void> {
-  const { position, name } = parseRuleValue(call.value);
+async function moveRuleUpInDraft(call: ActionCall): Promise<void> {
+  const { position, name } = parseRuleButtonValue(call.value);
   const problem = await editDraft(call, (rules) => {
     const reorderedRules = moveRuleUp(rules, position, name);
     return reorderedRules === undefined ? { problem: NOTES.noRule } : { rules: reorderedRules };
@@ -75,7 +75,7 @@ async function moveUp(call: ActionCall): Promise<void> {
 }
 
 async function removeRuleFromDraft(call: ActionCall): Promise<void> {
-  const { position, name } = parseRuleValue(call.value);
+  const { position, name } = parseRuleButtonValue(call.value);
   const problem = await editDraft(call, (rules) => {
     const remainingRules = removeRule(rules, name);
     return remainingRules === undefined ? { problem: NOTES.noRule } : { rules: remainingRules };
@@ -84,8 +84,7 @@ async function removeRuleFromDraft(call: ActionCall): Promise<void> {
 }
 
 async function showUpdatedPolicy(call: ActionCall, offset: number, note?: string): Promise<void> {
-  const updatedMessage = await buildPolicyMessage(call, { offset, ...(note === undefined ? {} : { note }) });
-  await call.respond(updatedMessage, { replace: true });
+  await call.respond(await buildPolicyMessage(call, { offset, note }), { replace: true });
 }
 
 async function discardDraft(call: ActionCall): Promise<void> {
@@ -106,7 +105,7 @@ async function publishDraft(call: ActionCall): Promise<void> {
     case 'cannot_sign':
       return showUpdatedPolicy(call, 0, NOTES.cannotSign);
     case 'already_published':
-      return showUpdatedPolicy(call, 0, alreadyPublishedNote(outcome.by, person.id));
+      return showUpdatedPolicy(call, 0, alreadyPublishedNote(outcome.proposer, person.id));
     case 'published':
       call.acknowledge();
       context.log.info({ by: person.id, revision: call.value }, 'policy published');
@@ -123,7 +122,7 @@ async function publishDraft(call: ActionCall): Promise<void> {
 
 async function downloadPolicy(call: ActionCall): Promise<void> {
   const { policies, currency } = call.context;
-  const [current, draft] = await Promise.all([policies.current(), policies.findDraft()]);
+  const [current, draft] = await Promise.all([policies.loadCurrentPolicy(), policies.findDraft()]);
   const isDraft = call.value !== 'current' && draft !== undefined;
   const { rules } = isDraft ? getDraftBase(current, draft) : current;
   await call.respond(
@@ -135,8 +134,8 @@ async function downloadPolicy(call: ActionCall): Promise<void> {
   );
 }
 
-async function openStartForm(call: ActionCall): Promise<void> {
-  const name = STARTING_POINTS.find((startingPoint) => startingPoint === call.value);
+async function openStartingPointForm(call: ActionCall): Promise<void> {
+  const name = STARTING_POINT_NAMES.find((startingPoint) => startingPoint === call.value);
   if (name !== undefined) await openForm(call, startForm, toFormOrigin(call, name));
 }
 
@@ -151,9 +150,9 @@ export const policy = {
   ],
   forms: [ruleForm, yamlForm, startForm],
   actions: [
-    { id: 'policy_add', run: (call) => openRule(call, undefined) },
-    { id: 'policy_edit', run: (call) => openRule(call, parseRuleValue(call.value).name) },
-    { id: 'policy_up', run: moveUp },
+    { id: 'policy_add', run: (call) => openRuleForm(call, undefined) },
+    { id: 'policy_edit', run: (call) => openRuleForm(call, parseRuleButtonValue(call.value).name) },
+    { id: 'policy_up', run: moveRuleUpInDraft },
     { id: 'policy_remove', run: removeRuleFromDraft },
     ...createPageActions('policy', (call: ActionCall, { offset }) => showUpdatedPolicy(call, offset)),
     { id: 'policy_discard', run: discardDraft },
@@ -161,6 +160,6 @@ export const policy = {
     { id: 'policy_confirm', run: (call) => confirmProposal(call, ['policy']) },
     { id: 'policy_download', run: downloadPolicy },
     createOpenFormAction('policy_upload', yamlForm),
-    { id: 'policy_start', run: openStartForm },
+    { id: 'policy_start', run: openStartingPointForm },
   ],
 } as const satisfies Feature;

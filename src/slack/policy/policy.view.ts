@@ -7,7 +7,7 @@ import type { PolicyRule } from '../../policy/policy.ts';
 import type { PolicyDraft, PublishedPolicy } from '../../policy/ports.ts';
 import {
   type Role,
-  STARTING_POINTS,
+  STARTING_POINT_NAMES,
   type StartingPoint,
   type StartingPointName,
 } from '../../policy/starting-points.ts';
@@ -17,15 +17,15 @@ import {
   button,
   code,
   context,
-  count,
   divider,
+  escapeLine,
+  formatCount,
   formatLocalTime,
   lineSections,
   type Message,
   mention,
   menu,
   message,
-  quote,
   section,
   truncateMarkup,
 } from '../kit/blocks.ts';
@@ -33,11 +33,11 @@ import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { buildPageControls, slicePage } from '../kit/pages.ts';
 import { confirmersText } from '../proposals/admin-proposal.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
-import { implicitSentences, ruleChangeLine, ruleSentence } from './policy-rule.view.ts';
+import { implicitRuleSentences, ruleChangeLine, ruleSentence } from './policy-rule.view.ts';
 
 /** Each rule needs two blocks. */
 export const RULES_PER_PAGE = 10;
-/* Maximum lengths of the sentence for a rule, and of the list without buttons, within Slack's limits. */
+/* Maximum lengths of a rule's sentence and of the list without buttons, within Slack's limits. */
 const MAX_SENTENCE_LENGTH = 600;
 const MAX_LIST_LENGTH = 4_000;
 
@@ -47,19 +47,19 @@ export interface PolicyView {
   readonly draft: PolicyDraft | undefined;
   readonly settings: PolicySettings;
   readonly reader: { readonly userId: string; readonly isAdmin: boolean; readonly locale: string };
-  /** Why no signed policy is in force, if that is a problem. */
-  readonly notice?: string | undefined;
+  /** Why no signed policy is in force. Undefined if one is, or if none is needed. */
+  readonly charterNotice?: string | undefined;
   readonly offset: number;
   /** The outcome of the reader's last action, which is shown first. */
   readonly note?: string | undefined;
 }
 
-/** The value of a button. Contains the rule's name, so that a click on an outdated list can't move another rule. */
-function formatRuleValue(position: number, name: string): string {
+/** A button's value. It contains the rule's name, so a click on an outdated list can't move another rule. */
+function formatRuleButtonValue(position: number, name: string): string {
   return `${position} ${name}`;
 }
 
-export function parseRuleValue(value: string): { readonly position: number; readonly name: string } {
+export function parseRuleButtonValue(value: string): { readonly position: number; readonly name: string } {
   const [, position = '0', name = value] = /^(\d+) (.*)$/s.exec(value) ?? [];
   return { position: Number(position), name };
 }
@@ -78,11 +78,11 @@ export function policyMessage(view: PolicyView): Message {
   const hasRuleButtons = reader.isAdmin && draft === undefined;
   const implicitLines = [
     rulesInForce.length === 0 ? '_The settings decide:_' : '_If no rule matches, the settings decide:_',
-    ...implicitSentences(settings).map((sentence) => `• ${sentence}`),
+    ...implicitRuleSentences(settings).map((sentence) => `• ${sentence}`),
   ];
   return message(view.note ?? 'The policy: who approves what', [
     view.note !== undefined && section(view.note),
-    section(`*Who approves what*\n${inForceText(published, view.notice)}`),
+    section(`*Who approves what*\n${inForceText(published, view.charterNotice)}`),
     ...(hasRuleButtons ? ruleRows(rulesInForce, view) : numberedRules(rulesInForce, reader.locale)),
     ...lineSections(implicitLines),
     ...(reader.isAdmin && draft !== undefined ? draftBlocks(draft, view) : []),
@@ -93,9 +93,11 @@ export function policyMessage(view: PolicyView): Message {
   ]);
 }
 
-function inForceText(published: PublishedPolicy | undefined, notice: string | undefined): string {
-  if (notice !== undefined)
-    return published === undefined ? notice : `${notice}\nThe latest version is ${published.version}.`;
+function inForceText(published: PublishedPolicy | undefined, charterNotice: string | undefined): string {
+  if (charterNotice !== undefined)
+    return published === undefined
+      ? charterNotice
+      : `${charterNotice}\nThe latest version is ${published.version}.`;
   if (published === undefined) return 'No rules are in effect yet, so only the settings apply.';
   const { version, publishedBy, confirmedBy, confirmedAt } = published;
   return `Version ${version} is in force, published by ${mention(publishedBy)}, confirmed by ${mention(confirmedBy)} (${formatLocalTime(confirmedAt)}).`;
@@ -103,7 +105,7 @@ function inForceText(published: PublishedPolicy | undefined, notice: string | un
 
 function ruleText(rule: PolicyRule, position: number, locale: string): string {
   return truncateMarkup(
-    `*${position}.* ${ruleSentence(rule, locale)}\n_“${quote(rule.name, 80)}”_`,
+    `*${position}.* ${ruleSentence(rule, locale)}\n_“${escapeLine(rule.name, 80)}”_`,
     MAX_SENTENCE_LENGTH,
   );
 }
@@ -112,13 +114,15 @@ function ruleText(rule: PolicyRule, position: number, locale: string): string {
 function numberedRules(rules: readonly PolicyRule[], locale: string): AnyBlock[] {
   const rows = rules.map((rule, index) => ruleText(rule, index + 1, locale));
   let length = 0;
-  const fitting = rows.filter((text) => {
+  const fittingRows = rows.filter((text) => {
     length += text.length + 1;
     return length <= MAX_LIST_LENGTH;
   });
-  const left = rows.length - fitting.length;
+  const omittedCount = rows.length - fittingRows.length;
   return lineSections(
-    left === 0 ? fitting : [...fitting, `… and ${count(left, 'more rule')} in the YAML file.`],
+    omittedCount === 0
+      ? fittingRows
+      : [...fittingRows, `… and ${formatCount(omittedCount, 'more rule')} in the YAML file.`],
   );
 }
 
@@ -126,7 +130,7 @@ function ruleRows(rules: readonly PolicyRule[], view: PolicyView): AnyBlock[] {
   const page = slicePage(rules, view.offset, RULES_PER_PAGE);
   return page.items.flatMap((rule, index): AnyBlock[] => {
     const position = page.offset + index + 1;
-    const value = formatRuleValue(position, rule.name);
+    const value = formatRuleButtonValue(position, rule.name);
     const rowButton = (actionId: string, text: string, style?: 'danger') =>
       button(actionId, text, value, { style, label: `${text} rule ${position}` });
     return [
@@ -171,7 +175,7 @@ function adminButtons(view: PolicyView): AnyBlock[] {
       button('policy_download', 'Download YAML', draft?.revision ?? 'current'),
       button('policy_upload', 'Upload YAML…', 'yaml'),
     ]),
-    startMenu(),
+    startingPointMenu(),
   ];
 }
 
@@ -193,12 +197,12 @@ function confirmButton(revision: string): Button {
 }
 
 /** Choosing a starting point opens its form. */
-function startMenu(): AnyBlock {
+function startingPointMenu(): AnyBlock {
   return menu(
     'policy_starts',
     'policy_start',
     'Start from a template…',
-    STARTING_POINTS.map((name) => ({ text: STARTING_POINT_LABELS[name], value: name })),
+    STARTING_POINT_NAMES.map((name) => ({ text: STARTING_POINT_LABELS[name], value: name })),
   );
 }
 
@@ -211,17 +215,20 @@ function readerButtons({ published, draft }: PolicyView): AnyBlock[] {
   ]);
 }
 
-function differenceLines(
-  before: readonly PolicyRule[],
-  after: readonly PolicyRule[],
+function changeBlocks(
+  oldRules: readonly PolicyRule[],
+  newRules: readonly PolicyRule[],
   locale: string,
 ): AnyBlock[] {
-  const changeLines = toLoggedChanges(before, after).map((change) =>
-    truncateMarkup(ruleChangeLine(change, after, locale), MAX_SENTENCE_LENGTH),
+  const changeLines = toLoggedChanges(oldRules, newRules).map((change) =>
+    truncateMarkup(ruleChangeLine(change, newRules, locale), MAX_SENTENCE_LENGTH),
   );
   const shownLines = changeLines.slice(0, RULES_PER_PAGE * 2);
-  const left = changeLines.length - shownLines.length;
-  return lineSections([...shownLines, ...(left === 0 ? [] : [`… and ${count(left, 'more change')}.`])]);
+  const omittedCount = changeLines.length - shownLines.length;
+  return lineSections([
+    ...shownLines,
+    ...(omittedCount === 0 ? [] : [`… and ${formatCount(omittedCount, 'more change')}.`]),
+  ]);
 }
 
 export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView {
@@ -233,7 +240,7 @@ export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView
         section(
           `:scales: *${mention(proposer)} published new approval rules.* They take effect when another admin confirms them. Changes:`,
         ),
-        ...differenceLines(before, rules, locale),
+        ...changeBlocks(before, rules, locale),
         ...proposalActions(proposal, [confirmButton(proposal.id)]),
         context(
           'To see the whole policy, use `/domain policy`. To test it on past orders, use `/domain policy replay 90`.',
@@ -252,7 +259,7 @@ export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView
         section(
           `:white_check_mark: *Version ${version} of the policy is in force*, published by ${mention(proposer)}, confirmed by ${mention(endedBy)}. Changes:`,
         ),
-        ...differenceLines(before, rules, locale),
+        ...changeBlocks(before, rules, locale),
       ]);
     },
   };
@@ -265,7 +272,7 @@ export function publishedMessage(
 ): Message {
   return message('Published, another admin has to confirm', [
     section(':outbox_tray: *Published.* The policy takes effect when another admin confirms it. Changes:'),
-    ...differenceLines(before, rules, locale),
+    ...changeBlocks(before, rules, locale),
     section(confirmersText(confirmers, '/domain policy')),
   ]);
 }
@@ -293,7 +300,7 @@ export function savedNote(position: number): string {
 }
 
 export const NOT_PUBLISHED =
-  'Nothing was done, because someone changed, discarded or confirmed the draft. Check it with `/domain policy`. A changed draft has to be published again.';
+  'Nothing was done, because someone changed, discarded or confirmed the draft. Check it with `/domain policy`. If the draft was changed, publish it again.';
 
 export function unknownSubcommandText(word: string): string {
   return `I don’t know ${code(`/domain policy ${word}`)}. \`/domain policy\` shows who approves what, \`/domain policy test renew cafe.rest 2\` tests a request, \`/domain policy replay 90\` tests the draft on past orders.`;
@@ -302,14 +309,14 @@ export function unknownSubcommandText(word: string): string {
 export const DRAFT_TEXTS = {
   ruleGone:
     'Nothing was saved, because someone changed or removed this rule in the meantime. Close the form and open the rule again from /domain policy.',
-  changedMeanwhile:
+  draftChanged:
     'Nothing was saved, because someone changed the draft in the meantime. Close the form and open it again from /domain policy.',
-  unreadable: 'I can’t read this rule. Check its fields.',
+  unreadableRule: 'I can’t read this rule. Check its fields.',
   nobodyHasRole: 'Choose at least one person or group.',
   ruleIntro: (currency: string) =>
     `The draft takes effect when it’s published and another admin confirms it. Amounts are in ${currency}.`,
   fileIntro: 'The draft takes effect when it’s published and another admin confirms it.',
-  tooLong: 'The current policy is too long for the field below. Attach a file to replace it.',
+  policyTooLong: 'The current policy is too long for the field below. Attach a file to replace it.',
 } as const;
 
 /** Describes a starting point, above the form for its roles. */

@@ -21,7 +21,7 @@ import {
   type FormValues,
   field,
   noticeView,
-  readForm,
+  parseForm,
   textField,
   toFields,
   unvalidatedLinesSchema,
@@ -33,18 +33,18 @@ import { createRefreshAction } from '../refresh-form.ts';
 import {
   constraintText,
   ENTER_ONE_NAME,
-  equalAndXmlText,
+  equalNeedsJsonText,
   fieldLabel,
+  type InterfaceConstraint,
   LIST_EXPIRED,
   NO_OFFSET,
   NO_WILDCARDS,
   noWildcardsText,
-  PREREG_KEYS,
+  OPTIONAL_PREREG_KEYS,
   type PreregQuery,
   preregGoneText,
   preregPage,
   preregRecords,
-  type SearchConstraint,
   searchErrorMessage,
   XML_FEATURES,
   XML_UNAVAILABLE,
@@ -55,17 +55,17 @@ import {
 const PAGE_SIZE = 20;
 /** Slack's limit on the rows of a table. */
 const MAX_ROWS = 100;
-/** Searches only read, so their timeout is shorter than that of orders. */
+/** Shorter than the timeout of orders, because a search changes nothing. */
 const SEARCH_TIMEOUT_MS = 20_000;
 /** Views must open within 3 seconds of the click. */
-const OPEN_MS = 2_300;
+const VIEW_OPEN_DEADLINE_MS = 2_300;
 
 const BOTH_INTERFACES: AvailableInterfaces = { json: true, xml: true };
 
 /** Fields of a record that only XML returns, and only if requested. */
-const XML_KEYS = ['ownerc', 'zonec'] as const;
+const XML_ONLY_KEYS = ['ownerc', 'zonec'] as const;
 
-/** The default fields of a record that have single values. The API documentation names no sort keys. */
+/** The single-valued default fields. The API documentation doesn't list sort keys. */
 const SORT_KEYS = [
   ...['name', 'created', 'updated', 'status', 'phase', 'period', 'order_reference'],
   ...['recommended', 'confirmed'],
@@ -74,7 +74,7 @@ const SORT_KEYS = [
 const keyNameSchema = z.string().regex(/^[A-Za-z][\w.]{0,59}$/);
 const filterValueSchema = z.string().min(1).max(253);
 
-/** The search in the value of a paging button. The value isn't protected, because a search changes nothing. */
+/** The search in a paging button's value. It isn't signed, because a search changes nothing. */
 const querySchema = z.object({
   filters: z.partialRecord(z.enum(PREREG_FILTERS), filterValueSchema),
   operator: z.enum(['EQUAL', 'like']).optional(),
@@ -85,17 +85,19 @@ const querySchema = z.object({
   limit: z.int().positive().max(MAX_ROWS),
 });
 
-const toFieldConstraint = (field: string, constraint: SearchConstraint) => ({ field, constraint });
+const toFieldConstraint = (field: string, constraint: InterfaceConstraint) => ({ field, constraint });
 
-/** The features of a search that only one interface documents. */
-function listConstraints({ operator, order, keys }: PreregQuery) {
-  const otherKey = keys.find((key) => !PREREG_KEYS.some((knownKey) => knownKey === key));
+/** Search options that are documented for only one interface, by that interface. */
+function listInterfaceConstraints({ operator, order, keys }: PreregQuery) {
+  const nonstandardKey = keys.find((key) => !OPTIONAL_PREREG_KEYS.some((knownKey) => knownKey === key));
   return {
     json: operator === 'EQUAL' ? [toFieldConstraint('operator', { code: 'equal' })] : [],
     xml: [
       ...(operator === 'like' ? [toFieldConstraint('operator', { code: 'like' })] : []),
       ...(order === undefined ? [] : [toFieldConstraint('order', { code: 'order' })]),
-      ...(otherKey === undefined ? [] : [toFieldConstraint('key', { code: 'key', key: otherKey })]),
+      ...(nonstandardKey === undefined
+        ? []
+        : [toFieldConstraint('key', { code: 'key', key: nonstandardKey })]),
     ],
   };
 }
@@ -141,24 +143,24 @@ function createFilterSchema(parse: (text: string) => string | undefined, errorTe
 }
 
 /** XML if the search needs it, or if the account can't use JSON and the search doesn't need JSON. */
-function selectInterface(query: PreregQuery, available: AvailableInterfaces): Interface {
-  const { json, xml } = listConstraints(query);
-  return xml.length > 0 || (!available.json && json.length === 0) ? 'xml' : 'json';
+function selectInterface(query: PreregQuery, availableInterfaces: AvailableInterfaces): Interface {
+  const { json, xml } = listInterfaceConstraints(query);
+  return xml.length > 0 || (!availableInterfaces.json && json.length === 0) ? 'xml' : 'json';
 }
 
 type ParsedQuery = { readonly query: PreregQuery } | { readonly errors: FieldErrors };
 
 /** Finds errors if neither interface supports the whole search. */
-function findConstraintErrors(query: PreregQuery, available: AvailableInterfaces): FieldErrors {
+function findInterfaceErrors(query: PreregQuery, availableInterfaces: AvailableInterfaces): FieldErrors {
   const errors: Record<string, string> = {};
-  const constraints = listConstraints(query);
-  const [xml] = constraints.xml;
-  if (xml !== undefined && constraints.json.length > 0) {
-    errors['operator'] = equalAndXmlText(xml.constraint);
-  } else if (xml !== undefined && !available.xml) {
-    errors[xml.field] = XML_UNAVAILABLE;
+  const constraints = listInterfaceConstraints(query);
+  const [xmlConstraint] = constraints.xml;
+  if (xmlConstraint !== undefined && constraints.json.length > 0) {
+    errors['operator'] = equalNeedsJsonText(xmlConstraint.constraint);
+  } else if (xmlConstraint !== undefined && !availableInterfaces.xml) {
+    errors[xmlConstraint.field] = XML_UNAVAILABLE;
   }
-  const usedInterface = selectInterface(query, available);
+  const usedInterface = selectInterface(query, availableInterfaces);
   for (const key of PREREG_FILTERS) {
     const value = query.filters[key] ?? '';
     if (usedInterface === 'json' && WILDCARD.test(value)) errors[key] = NO_WILDCARDS;
@@ -167,19 +169,22 @@ function findConstraintErrors(query: PreregQuery, available: AvailableInterfaces
   return errors;
 }
 
-/** `cafe`, `cafe.rest`, `cafe.co.uk` or `.rest`. */
-function parseQuery(text: string, available: AvailableInterfaces): ParsedQuery {
+/** Parses text such as `cafe`, `cafe.rest`, `cafe.co.uk` or `.rest`. */
+function parseQuery(text: string, availableInterfaces: AvailableInterfaces): ParsedQuery {
   const dotIndex = text.indexOf('.');
-  if (dotIndex === -1) return readQuery({ sld: text, ...INCLUDE_SUB_USERS }, available);
+  if (dotIndex === -1) return readQuery({ sld: text, ...INCLUDE_SUB_USERS }, availableInterfaces);
   const tld = text.slice(dotIndex);
   const tldField = tld.replace(/\.$/, '').lastIndexOf('.') > 0 ? 'subtld' : 'tld';
-  return readQuery({ sld: text.slice(0, dotIndex), [tldField]: tld, ...INCLUDE_SUB_USERS }, available);
+  return readQuery(
+    { sld: text.slice(0, dotIndex), [tldField]: tld, ...INCLUDE_SUB_USERS },
+    availableInterfaces,
+  );
 }
 
 interface SearchAccount {
   readonly accountId: string;
   readonly client: ServiceClient;
-  readonly available: AvailableInterfaces;
+  readonly availableInterfaces: AvailableInterfaces;
 }
 
 /** The person's active account; undefined if none is linked. */
@@ -187,8 +192,8 @@ async function loadSearchAccount(call: Interaction): Promise<SearchAccount | und
   const account = await call.loadAccount();
   const client = account === undefined ? undefined : await call.context.accounts.loadClient(account.id);
   if (account === undefined || client === undefined) return undefined;
-  const available = getTaskInterfaces(preregSearch, call.context.orders.listInterfaces(account));
-  return { accountId: account.id, client, available };
+  const availableInterfaces = getTaskInterfaces(preregSearch, call.context.orders.listInterfaces(account));
+  return { accountId: account.id, client, availableInterfaces };
 }
 
 /** @throws {ServiceError} */
@@ -225,10 +230,10 @@ function isDigits(text: string): boolean {
   return /^\d{1,15}$/.test(text);
 }
 
-async function buildReply(call: Interaction, query: PreregQuery): Promise<Message> {
+async function searchAndBuildReply(call: Interaction, query: PreregQuery): Promise<Message> {
   const account = await loadSearchAccount(call);
   if (account === undefined) return NOT_LINKED;
-  const usedInterface = selectInterface(query, account.available);
+  const usedInterface = selectInterface(query, account.availableInterfaces);
   try {
     return preregPage(query, await runSearch(call, account, query, usedInterface), usedInterface);
   } catch (error) {
@@ -239,14 +244,15 @@ async function buildReply(call: Interaction, query: PreregQuery): Promise<Messag
 }
 
 async function runPrereg(call: CommandCall): Promise<void> {
-  const [text, ...more] = call.words;
+  const [text, ...extraWords] = call.words;
   if (text === undefined) return openFormFromCommand(call, preregForm, {});
   const account = await loadSearchAccount(call);
   if (account === undefined) return call.respond(NOT_LINKED);
-  const parsed = more.length > 0 ? undefined : parseQuery(text, account.available);
-  if (parsed !== undefined && 'query' in parsed) return call.respond(await buildReply(call, parsed.query));
+  const parsed = extraWords.length > 0 ? undefined : parseQuery(text, account.availableInterfaces);
+  if (parsed !== undefined && 'query' in parsed)
+    return call.respond(await searchAndBuildReply(call, parsed.query));
   if (parsed !== undefined && Object.values(parsed.errors).includes(NO_WILDCARDS)) {
-    return call.respond(noWildcardsText(account.available.xml));
+    return call.respond(noWildcardsText(account.availableInterfaces.xml));
   }
   await call.respond(ENTER_ONE_NAME);
 }
@@ -254,7 +260,7 @@ async function runPrereg(call: CommandCall): Promise<void> {
 async function turnPage(call: ActionCall): Promise<void> {
   const query = parseButtonValue(call.value);
   if (query === undefined) return call.respond(LIST_EXPIRED);
-  await call.respond(await buildReply(call, query), { replace: true });
+  await call.respond(await searchAndBuildReply(call, query), { replace: true });
 }
 
 function parseButtonValue(value: string): PreregQuery | undefined {
@@ -266,16 +272,16 @@ function parseButtonValue(value: string): PreregQuery | undefined {
 }
 
 /** Shows the full records of a name. They are looked up again, because the button contains only the name. */
-async function openRecord(call: ActionCall): Promise<void> {
+async function showFullRecords(call: ActionCall): Promise<void> {
   const name = call.value;
   const account = await loadSearchAccount(call);
   if (account === undefined) return call.respond(NOT_LINKED);
   const [label = ''] = name.split('.');
-  const usedInterface: Interface = account.available.json ? 'json' : 'xml';
+  const usedInterface: Interface = account.availableInterfaces.json ? 'json' : 'xml';
   const query: PreregQuery = {
     filters: { sld: label },
     children: true,
-    keys: [...PREREG_KEYS, ...(usedInterface === 'xml' ? XML_KEYS : [])],
+    keys: [...OPTIONAL_PREREG_KEYS, ...(usedInterface === 'xml' ? XML_ONLY_KEYS : [])],
     offset: 0,
     limit: MAX_ROWS,
   };
@@ -290,7 +296,8 @@ async function openRecord(call: ActionCall): Promise<void> {
   }
   if (records.length === 0) return call.respond(preregGoneText(name));
   const blocks = preregRecords(name, records, call.context.now());
-  if (performance.now() < call.arrivedAt + OPEN_MS) return call.open(noticeView('Preregistration', blocks));
+  if (performance.now() < call.arrivedAt + VIEW_OPEN_DEADLINE_MS)
+    return call.open(noticeView('Preregistration', blocks));
   await call.respond(message(`Preregistration ${escapeText(name)}`, blocks));
 }
 
@@ -402,14 +409,16 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
   });
 
 const searchSchema = buildSearchSchema(BOTH_INTERFACES);
-const XML_FIELDS: ReadonlySet<string> = new Set(['order', 'order_mode', 'key']);
+const XML_ONLY_FIELDS: ReadonlySet<string> = new Set(['order', 'order_mode', 'key']);
 
-const buildFields = (available: AvailableInterfaces) =>
-  toFields(buildSearchSchema(available)).filter(({ name }) => available.xml || !XML_FIELDS.has(name));
+const buildFields = (availableInterfaces: AvailableInterfaces) =>
+  toFields(buildSearchSchema(availableInterfaces)).filter(
+    ({ name }) => availableInterfaces.xml || !XML_ONLY_FIELDS.has(name),
+  );
 
-/** Reads the search without its invalid fields. */
+/** Reads the search from the valid fields, and returns errors for the others. */
 function readValidFields(values: FormValues): { readonly query: PreregQuery; readonly errors: FieldErrors } {
-  const parsed = readForm(searchSchema, values);
+  const parsed = parseForm(searchSchema, values);
   if ('errors' in parsed) {
     const validEntries = Object.entries(values).filter(([name]) => parsed.errors[name] === undefined);
     return { ...readValidFields(Object.fromEntries(validEntries)), errors: parsed.errors };
@@ -429,9 +438,9 @@ function readValidFields(values: FormValues): { readonly query: PreregQuery; rea
   return { query, errors: {} };
 }
 
-function readQuery(values: FormValues, available: AvailableInterfaces): ParsedQuery {
+function readQuery(values: FormValues, availableInterfaces: AvailableInterfaces): ParsedQuery {
   const { query, errors } = readValidFields(values);
-  const allErrors = { ...errors, ...findConstraintErrors(query, available) };
+  const allErrors = { ...errors, ...findInterfaceErrors(query, availableInterfaces) };
   return Object.keys(allErrors).length > 0 ? { errors: allErrors } : { query };
 }
 
@@ -449,20 +458,20 @@ const preregForm: FormFeature<'prereg'> = {
 
   async render(call, _origin, values) {
     const account = await call.loadAccount();
-    const available = (await loadSearchAccount(call))?.available ?? BOTH_INTERFACES;
-    const [xmlConstraint] = listConstraints(readValidFields(values).query).xml;
-    const reason = xmlConstraint && ` because of ${constraintText(xmlConstraint.constraint)}`;
+    const availableInterfaces = (await loadSearchAccount(call))?.availableInterfaces ?? BOTH_INTERFACES;
+    const [xmlConstraint] = listInterfaceConstraints(readValidFields(values).query).xml;
+    const xmlReason = xmlConstraint && ` because of ${constraintText(xmlConstraint.constraint)}`;
     return {
-      form: { ...preregForm.form, fields: buildFields(available) },
+      form: { ...preregForm.form, fields: buildFields(availableInterfaces) },
       values: { ...INCLUDE_SUB_USERS, ...values },
-      intro: [contextBlock(interfaceNote(account, available, reason, XML_FEATURES))],
+      intro: [contextBlock(interfaceNote(account, availableInterfaces, xmlReason, XML_FEATURES))],
     };
   },
 
   async submit(call) {
-    const available = (await loadSearchAccount(call))?.available ?? BOTH_INTERFACES;
-    const parsed = readQuery({ ...INCLUDE_SUB_USERS, ...call.values }, available);
-    return 'errors' in parsed ? parsed : { reply: await buildReply(call, parsed.query) };
+    const availableInterfaces = (await loadSearchAccount(call))?.availableInterfaces ?? BOTH_INTERFACES;
+    const parsed = readQuery({ ...INCLUDE_SUB_USERS, ...call.values }, availableInterfaces);
+    return 'errors' in parsed ? parsed : { reply: await searchAndBuildReply(call, parsed.query) };
   },
 };
 
@@ -479,7 +488,7 @@ export const prereg = {
   actions: [
     { id: 'prereg_next', run: turnPage },
     { id: 'prereg_previous', run: turnPage },
-    { id: 'prereg_open', run: openRecord },
+    { id: 'prereg_open', run: showFullRecords },
     createRefreshAction('operator', preregForm),
     createRefreshAction('order', preregForm),
   ],

@@ -12,32 +12,32 @@ import {
   capitalize,
   code,
   context,
-  count,
   divider,
+  escapeLine,
   escapeText,
+  formatCount,
   formatUtcDate,
   LIMITS,
   type Message,
   menu,
   message,
-  quote,
   section,
   sectionFields,
   table,
   textMessage,
 } from '../kit/blocks.ts';
-import { isMoment, listAnswerFields } from '../orders/answer.view.ts';
+import { isDateOrTime, listAnswerFields } from '../orders/answer.view.ts';
 import { requestIssueText } from '../orders/request-issue.view.ts';
 
 /* Results of a preregistration search: a table, and full records. */
 
-/** Data that is returned on request. See “Preregistration search” in the service's API documentation. */
-export const PREREG_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
+/** Fields that are returned only on request. See “Preregistration search” in the API documentation. */
+export const OPTIONAL_PREREG_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
 
 export interface PreregQuery {
   readonly filters: Readonly<Partial<Record<(typeof PREREG_FILTERS)[number], string | undefined>>>;
   readonly operator?: 'EQUAL' | 'like' | undefined;
-  /** The key for sorting. Only ascending order is documented. */
+  /** The sort key. Only ascending order is documented. */
   readonly order?: string | undefined;
   readonly children: boolean;
   readonly keys: readonly string[];
@@ -45,7 +45,7 @@ export interface PreregQuery {
   readonly limit: number;
 }
 
-const LABELS: Readonly<Record<string, string>> = {
+const FIELD_LABELS: Readonly<Record<string, string>> = {
   name: 'Name',
   status: 'Status',
   phase: 'Phase',
@@ -71,10 +71,10 @@ const LABELS: Readonly<Record<string, string>> = {
 
 /** Undocumented fields are labeled with their name. */
 export function fieldLabel(field: string): string {
-  return LABELS[field] ?? field;
+  return FIELD_LABELS[field] ?? field;
 }
 
-/** The data that the service returns by default, in reading order. */
+/** The fields that the service returns by default, in reading order. */
 const DEFAULT_COLUMNS = [
   ...['name', 'status', 'phase', 'period', 'owner', 'created', 'updated', 'updater', 'order_reference'],
   ...['adminc', 'techc', 'nserver', 'confirmation', 'phase_period', 'recommended', 'confirmed'],
@@ -91,8 +91,8 @@ const BOOLEAN_TEXTS: ReadonlyMap<string, string> = new Map([
   ['0', 'no'],
 ]);
 
-const NAMESERVER_MEMBER = /^(?:\d+\.?)?(?:name)?$/;
-const CONTACT_MEMBER = /^(?:id)?$/;
+const NAMESERVER_PATH_PATTERN = /^(?:\d+\.?)?(?:name)?$/;
+const CONTACT_PATH_PATTERN = /^(?:id)?$/;
 
 function formatCell(record: Preregistration, column: string): string {
   const value = listSpellings(column)
@@ -102,7 +102,7 @@ function formatCell(record: Preregistration, column: string): string {
     case 'name':
       return formatDomainName(formatData(value));
     case 'nserver':
-      return findValues(record['nameServers'], NAMESERVER_MEMBER).join(', ');
+      return findValues(record['nameServers'], NAMESERVER_PATH_PATTERN).join(', ');
     case 'confirmation':
       return formatSpan(record, 'confirmation');
     case 'phase_period':
@@ -111,13 +111,13 @@ function formatCell(record: Preregistration, column: string): string {
     case 'adminc':
     case 'techc':
     case 'zonec':
-      return findValues(value, CONTACT_MEMBER).join(', ');
+      return findValues(value, CONTACT_PATH_PATTERN).join(', ');
     case 'created':
     case 'updated':
-      return momentCell(formatData(value));
+      return formatServiceTime(formatData(value));
     case 'status':
     case 'phase':
-      return stateCell(formatData(value));
+      return formatEnumValue(formatData(value));
     case 'recommended':
     case 'confirmed':
       return BOOLEAN_TEXTS.get(formatData(value)) ?? formatData(value);
@@ -131,31 +131,32 @@ function listSpellings(name: string): readonly string[] {
   return [name, name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
 }
 
-/** Objects in a record. Members that no column or phase shows are listed separately. */
+/** A record's fields that are objects. Their values that no column or phase shows are listed separately. */
 const OBJECT_FIELDS = [
-  { label: 'Nameservers', name: 'nameServers', shownMembers: NAMESERVER_MEMBER },
+  { label: 'Nameservers', name: 'nameServers', shownPathPattern: NAMESERVER_PATH_PATTERN },
   ...(['ownerc', 'adminc', 'techc', 'zonec'] as const).map((name) => ({
-    label: LABELS[name] ?? name,
+    label: FIELD_LABELS[name] ?? name,
     name,
-    shownMembers: CONTACT_MEMBER,
+    shownPathPattern: CONTACT_PATH_PATTERN,
   })),
   {
     label: 'Phases',
     name: 'preregConfig',
-    shownMembers: /^(?:confirmation|period)(?:_start|_end|Start|End)$/,
+    shownPathPattern: /^(?:confirmation|period)(?:_start|_end|Start|End)$/,
   },
 ];
 
-const LOCAL_MOMENT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d)?$/;
+const LOCAL_TIME_PATTERN = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d)?$/;
 
 /**
  * Formats a time from the service, in UTC because plain text can't show the reader's time zone. The time zone of times
  * in XML isn't documented, so none is shown. Other text is returned unchanged.
  */
-function momentCell(text: string): string {
-  const [, localDay, clock] = LOCAL_MOMENT.exec(text) ?? [];
-  if (localDay !== undefined && isMoment(localDay)) return `${formatUtcDate(new Date(localDay))}, ${clock}`;
-  if (!isMoment(text)) return text;
+function formatServiceTime(text: string): string {
+  const [, localDay, clock] = LOCAL_TIME_PATTERN.exec(text) ?? [];
+  if (localDay !== undefined && isDateOrTime(localDay))
+    return `${formatUtcDate(new Date(localDay))}, ${clock}`;
+  if (!isDateOrTime(text)) return text;
   const date = new Date(text);
   return text.length === 'YYYY-MM-DD'.length
     ? formatUtcDate(date)
@@ -163,13 +164,13 @@ function momentCell(text: string): string {
 }
 
 /** `ON_HOLD` becomes `on hold`. The values aren't documented. */
-function stateCell(text: string): string {
+function formatEnumValue(text: string): string {
   return /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)*$/.test(text) ? text.toLowerCase().replaceAll('_', ' ') : text;
 }
 
 /** Finds values by their paths. A value that isn't in an object has an empty path. */
-function findValues(data: unknown, pattern: RegExp): string[] {
-  return listAnswerFields(data).flatMap(([path, value]) => (pattern.test(path) ? [value] : []));
+function findValues(data: unknown, pathPattern: RegExp): string[] {
+  return listAnswerFields(data).flatMap(([path, value]) => (pathPattern.test(path) ? [value] : []));
 }
 
 function findConfigValue({ preregConfig }: Preregistration, name: string): string | undefined {
@@ -178,16 +179,18 @@ function findConfigValue({ preregConfig }: Preregistration, name: string): strin
 
 type Phase = 'confirmation' | 'period';
 
-/** Start and end of a phase in the service's format; undefined if it has neither. */
-function findPhase(record: Preregistration, phase: Phase) {
+/** Start and end of a phase in the service's format; undefined if both are missing. */
+function findPhaseSpan(record: Preregistration, phase: Phase) {
   const start = findConfigValue(record, `${phase}_start`);
   const end = findConfigValue(record, `${phase}_end`);
   return start === undefined && end === undefined ? undefined : { start, end };
 }
 
 function formatSpan(record: Preregistration, phase: Phase): string {
-  const span = findPhase(record, phase);
-  return span === undefined ? '' : `${momentCell(span.start ?? '?')} – ${momentCell(span.end ?? '?')}`;
+  const span = findPhaseSpan(record, phase);
+  return span === undefined
+    ? ''
+    : `${formatServiceTime(span.start ?? '?')} – ${formatServiceTime(span.end ?? '?')}`;
 }
 
 /** One page of results, with buttons for paging and for full records. */
@@ -201,7 +204,7 @@ export function preregPage(query: PreregQuery, page: Preregistrations, usedInter
   }
   const range = `${query.offset + 1}–${query.offset + records.length}${summary === undefined ? '' : ` of ${summary}`}`;
   const title = `${capitalize(description)}: ${range}`;
-  const { columns, omitted } = selectColumns(records, query.keys);
+  const { columns, omittedColumns } = selectColumns(records, query.keys);
   return message(escapeText(title), [
     section(`*${escapeText(title)}*`),
     table({
@@ -210,9 +213,9 @@ export function preregPage(query: PreregQuery, page: Preregistrations, usedInter
       rows: records.map((record) => columns.map((column) => formatCell(record, column))),
       pageSize: query.limit,
     }),
-    omitted.length > 0 &&
+    omittedColumns.length > 0 &&
       context(
-        `Columns that don’t fit: ${escapeText(omitted.map(fieldLabel).join(', '))}. Open a record to see them, or show fewer records per page.`,
+        `Columns that don’t fit: ${escapeText(omittedColumns.map(fieldLabel).join(', '))}. Open a record to see them, or show fewer records per page.`,
       ),
     context(describeFilter(query, usedInterface)),
     ...recordMenu(records),
@@ -220,27 +223,27 @@ export function preregPage(query: PreregQuery, page: Preregistrations, usedInter
   ]);
 }
 
-/** The requested columns that have content, as many as fit in a table. The name comes first. */
+/** The name, the requested columns and the default columns that aren't empty, as many as fit in a table. */
 function selectColumns(
   records: readonly Preregistration[],
   keys: readonly string[],
-): { readonly columns: readonly string[]; readonly omitted: readonly string[] } {
-  const [name, ...others] = DEFAULT_COLUMNS;
-  const wantedColumns = [...new Set([name, ...keys, ...others])].filter(
+): { readonly columns: readonly string[]; readonly omittedColumns: readonly string[] } {
+  const [name, ...otherColumns] = DEFAULT_COLUMNS;
+  const candidateColumns = [...new Set([name, ...keys, ...otherColumns])].filter(
     (column) => keys.includes(column) || records.some((record) => formatCell(record, column) !== ''),
   );
   let remainingLength = LIMITS.tableText - 200;
   const columns: string[] = [];
-  for (const column of wantedColumns) {
+  for (const column of candidateColumns) {
     const length = records.reduce((sum, record) => sum + formatCell(record, column).length + 1, 0);
     if (columns.length > 0 && (length > remainingLength || columns.length >= MAX_COLUMNS)) continue;
     remainingLength -= length;
     columns.push(column);
   }
-  return { columns, omitted: wantedColumns.filter((column) => !columns.includes(column)) };
+  return { columns, omittedColumns: candidateColumns.filter((column) => !columns.includes(column)) };
 }
 
-/** For search criteria other than the name, within a sentence. */
+/** Filters other than the name, as written within a sentence. */
 const FILTER_TEXTS: Readonly<Record<string, string>> = {
   'prereg_config.confirmation_start': 'confirmation start',
   'prereg_config.confirmation_end': 'confirmation end',
@@ -249,7 +252,7 @@ const FILTER_TEXTS: Readonly<Record<string, string>> = {
   id: 'ID',
 };
 
-function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery): string {
+function formatQuery({ filters: { sld, tld, subtld, ...otherFilters } }: PreregQuery): string {
   const fullTld = subtld ?? tld;
   const name =
     sld === undefined
@@ -259,8 +262,8 @@ function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery):
       : fullTld === undefined
         ? ` for the name ${sld}`
         : ` for ${sld}.${fullTld}`;
-  const filterTexts = Object.entries(others).map(
-    ([key, value]) => `${FILTER_TEXTS[key] ?? key} ${momentCell(value ?? '')}`,
+  const filterTexts = Object.entries(otherFilters).map(
+    ([key, value]) => `${FILTER_TEXTS[key] ?? key} ${formatServiceTime(value ?? '')}`,
   );
   return `${name}${filterTexts.length === 0 ? '' : ` with ${filterTexts.join(', ')}`}`;
 }
@@ -270,20 +273,20 @@ function describeFilter({ filters }: PreregQuery, usedInterface: Interface): str
   if (Object.keys(filters).length === 0) return `${source}, without a filter.`;
   return usedInterface === 'json'
     ? `${source} for exact matches (EQUAL).`
-    : `${source} with “like”. The documentation doesn’t say how “like” compares values or which wildcards it supports.${Object.keys(filters).length > 1 ? ' Its examples have only one filter. I sent several and assume that all of them must match.' : ''}`;
+    : `${source} with “like”. The documentation doesn’t say how “like” compares values or which wildcards it supports.${Object.keys(filters).length > 1 ? ' It shows only one filter at a time, so I assume that a name must match all of yours.' : ''}`;
 }
 
 function pageButtons(query: PreregQuery, { records, summary }: Preregistrations) {
   const { offset, limit } = query;
-  const buildValue = (newOffset: number) =>
+  const buildButtonValue = (newOffset: number) =>
     JSON.stringify({ ...query, offset: newOffset } satisfies PreregQuery);
   const nextOffset = offset + records.length;
   const hasMore =
     summary === undefined ? records.length === limit : records.length > 0 && nextOffset < summary;
   const previousOffset = Math.max(0, offset - limit);
   return dropMissing([
-    offset > 0 && button('prereg_previous', 'Previous', buildValue(previousOffset)),
-    hasMore && button('prereg_next', 'Next', buildValue(nextOffset)),
+    offset > 0 && button('prereg_previous', 'Previous', buildButtonValue(previousOffset)),
+    hasMore && button('prereg_next', 'Next', buildButtonValue(nextOffset)),
   ]);
 }
 
@@ -292,11 +295,11 @@ function recordMenu(records: readonly Preregistration[]): AnyBlock[] {
   const names = [...new Set(records.map(({ name }) => formatData(name)))].filter(
     (name) => name !== '' && name.length <= LIMITS.optionValue,
   );
-  const [only, second] = names;
-  if (only === undefined) return [];
+  const [first, second] = names;
+  if (first === undefined) return [];
   if (second === undefined) {
     return actions('prereg_records', [
-      button('prereg_open', 'Show full record', only, { label: `Show full record: ${only}` }),
+      button('prereg_open', 'Show full record', first, { label: `Show full record: ${first}` }),
     ]);
   }
   return [
@@ -320,7 +323,7 @@ export function preregRecords(
   const shownRecords = records.slice(0, MAX_SHOWN_RECORDS);
   return [
     section(
-      `*${escapeText(formatDomainName(name))}*${records.length > 1 ? `: ${count(records.length, 'record')}` : ''}`,
+      `*${escapeText(formatDomainName(name))}*${records.length > 1 ? `: ${formatCount(records.length, 'record')}` : ''}`,
     ),
     ...shownRecords.flatMap((record, index) => [
       ...(index === 0 ? [] : [divider]),
@@ -329,7 +332,7 @@ export function preregRecords(
     ...(records.length > shownRecords.length
       ? [
           context(
-            `${count(records.length - shownRecords.length, 'more record')} not shown. Ask the domain service for the rest.`,
+            `${formatCount(records.length - shownRecords.length, 'more record')} not shown. Ask the domain service for the rest.`,
           ),
         ]
       : []),
@@ -337,7 +340,7 @@ export function preregRecords(
 }
 
 function recordBlocks(record: Preregistration, now: Date) {
-  const columns = [...DEFAULT_COLUMNS, 'ownerc', 'zonec', ...PREREG_KEYS].filter(
+  const columns = [...DEFAULT_COLUMNS, 'ownerc', 'zonec', ...OPTIONAL_PREREG_KEYS].filter(
     (column) => column !== 'name' && column !== 'confirmation' && column !== 'phase_period',
   );
   const phases = dropMissing([
@@ -347,32 +350,32 @@ function recordBlocks(record: Preregistration, now: Date) {
   const shownKeys = new Set(['name', 'nameServers', 'preregConfig', ...columns.flatMap(listSpellings)]);
   const otherFields = Object.fromEntries(Object.entries(record).filter(([key]) => !shownKeys.has(key)));
   const pairs = [
-    ...columns.map((column) => [LABELS[column] ?? column, formatCell(record, column)] as const),
-    ...OBJECT_FIELDS.flatMap(({ label, name, shownMembers }) =>
+    ...columns.map((column) => [FIELD_LABELS[column] ?? column, formatCell(record, column)] as const),
+    ...OBJECT_FIELDS.flatMap(({ label, name, shownPathPattern }) =>
       listAnswerFields(record[name])
-        .filter(([member]) => !shownMembers.test(member))
-        .map(([member, value]) => [member === '' ? label : `${label}: ${member}`, value] as const),
+        .filter(([path]) => !shownPathPattern.test(path))
+        .map(([path, value]) => [path === '' ? label : `${label}: ${path}`, value] as const),
     ),
     ...listAnswerFields(otherFields),
   ].filter(([, value]) => value !== '');
   return dropMissing([
     phases.length > 0 && section(...phases),
-    ...sectionFields(pairs.map(([label, value]) => [escapeText(label), quote(value, 1_000)] as const)),
+    ...sectionFields(pairs.map(([label, value]) => [escapeText(label), escapeLine(value, 1_000)] as const)),
   ]);
 }
 
 /** For example, `Confirmation: from … until … (ends in 3 days)`. */
 function phaseLine(label: string, record: Preregistration, phase: Phase, now: Date): string | undefined {
-  const span = findPhase(record, phase);
+  const span = findPhaseSpan(record, phase);
   if (span === undefined) return undefined;
   const { start, end } = span;
   const formatTime = (time: string | undefined) =>
-    time === undefined ? 'an unknown time' : quote(momentCell(time));
-  return `*${label}*: from ${formatTime(start)} until ${formatTime(end)}${formatEnd(end, now)}`;
+    time === undefined ? 'an unknown time' : escapeLine(formatServiceTime(time));
+  return `*${label}*: from ${formatTime(start)} until ${formatTime(end)}${formatDaysLeft(end, now)}`;
 }
 
 /** The number of days until the end. Hours aren't shown, because the time zone in XML isn't documented. */
-function formatEnd(end: string | undefined, now: Date): string {
+function formatDaysLeft(end: string | undefined, now: Date): string {
   const endMs =
     end === undefined
       ? Number.NaN
@@ -380,14 +383,14 @@ function formatEnd(end: string | undefined, now: Date): string {
   if (Number.isNaN(endMs)) return '';
   const days = Math.floor((endMs - now.getTime()) / DAY_MS);
   if (days < 0) return ' (ended)';
-  return days === 0 ? ' (ends within a day)' : ` (ends in ${count(days, 'day')})`;
+  return days === 0 ? ' (ends within a day)' : ` (ends in ${formatCount(days, 'day')})`;
 }
 
 function hasValue(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-/** Formats undocumented data as values with their names. */
+/** Formats data with an undocumented structure, for example as `name: value, name: value`. */
 function formatData(value: unknown): string {
   if (!hasValue(value)) return '';
   if (typeof value !== 'object') return String(value);
@@ -397,13 +400,13 @@ function formatData(value: unknown): string {
 }
 
 export function searchErrorMessage(error: ServiceError): Message {
-  return textMessage(failureText(error));
+  return textMessage(searchErrorText(error));
 }
 
-function failureText(error: ServiceError): string {
+function searchErrorText(error: ServiceError): string {
   const answer = [error.code, error.text].filter((part) => part !== undefined && part !== '').join(' ');
   const transaction = error.stid === undefined ? '' : ` (server transaction ${code(error.stid)})`;
-  const quotedAnswer = answer === '' ? transaction : ` It says: ${quote(answer, 500)}${transaction}`;
+  const quotedAnswer = answer === '' ? transaction : ` It says: ${escapeLine(answer, 500)}${transaction}`;
   switch (error.kind) {
     case 'auth':
       return `The service refused your linked account. Link it again with \`/domain link\`, then search again.${quotedAnswer}`;
@@ -412,7 +415,7 @@ function failureText(error: ServiceError): string {
     case 'busy':
       return `The service is busy. Wait a minute, then search again.${quotedAnswer}`;
     case 'token_used':
-      return `The current one-time token is already used. Search again in ${count(Math.ceil((error.retryAfterMs ?? 0) / 1_000), 'second')}.`;
+      return `The current one-time token is already used. Search again in ${formatCount(Math.ceil((error.retryAfterMs ?? 0) / 1_000), 'second')}.`;
     case 'unsupported':
     case 'invalid_input':
       return `This search can’t be sent. ${escapeText(requestIssueText(error.issue ?? { code: 'not_sendable' }))}`;
@@ -425,12 +428,12 @@ function failureText(error: ServiceError): string {
   }
 }
 
-/** Search features that only one interface documents. */
-export type SearchConstraint =
+/** A part of a search that only one interface documents. */
+export type InterfaceConstraint =
   | { readonly code: 'equal' | 'like' | 'order' }
   | { readonly code: 'key'; readonly key: string };
 
-export function constraintText(constraint: SearchConstraint): string {
+export function constraintText(constraint: InterfaceConstraint): string {
   switch (constraint.code) {
     case 'equal':
       return 'EQUAL';
@@ -443,8 +446,8 @@ export function constraintText(constraint: SearchConstraint): string {
   }
 }
 
-export const equalAndXmlText = (xml: SearchConstraint) =>
-  `EQUAL needs the JSON interface, and ${constraintText(xml)} needs XML. Choose “like”, or leave the other out.`;
+export const equalNeedsJsonText = (xmlConstraint: InterfaceConstraint) =>
+  `EQUAL needs the JSON interface, and ${constraintText(xmlConstraint)} needs XML. Choose “like”, or leave the other out.`;
 export const XML_UNAVAILABLE =
   'This needs the service’s XML interface, and its address isn’t set. Ask your operator to set SERVICE_XML_URL.';
 export const NO_WILDCARDS =

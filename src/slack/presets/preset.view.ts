@@ -5,15 +5,15 @@ import {
   button,
   code,
   context,
+  escapeLine,
   type Message,
   message,
-  quote,
   section,
 } from '../kit/blocks.ts';
 import { buildPageControls, type Page } from '../kit/pages.ts';
 import { formatZoneIssue } from '../names/zone-issue.view.ts';
 
-const LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
+const CONTACT_LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
 export const PRESETS_PER_PAGE = 15;
 
 /** @param canEdit whether the reader can change presets */
@@ -26,7 +26,7 @@ export function presetList(page: Page<Preset>, canEdit: boolean): Message {
   return message(text, [
     section(page.total === 0 ? text : `*${text}*`),
     ...page.items.flatMap((preset): AnyBlock[] => [
-      section(`*${quote(preset.name)}*: ${contentText(preset)}`),
+      section(`*${escapeLine(preset.name)}*: ${contentText(preset)}`),
       ...(canEdit ? actions(`preset_${preset.id}`, presetButtons(preset)) : []),
     ]),
     ...buildPageControls('presets', page, PRESETS_PER_PAGE),
@@ -39,7 +39,7 @@ function contentText({ kind, fields }: Preset): string {
   return PRESET_FIELDS.contacts
     .flatMap((field) => {
       const id = fields[field];
-      return id === undefined ? [] : [`${LABELS[field] ?? field} ${code(id)}`];
+      return id === undefined ? [] : [`${CONTACT_LABELS[field] ?? field} ${code(id)}`];
     })
     .join(', ');
 }
@@ -64,7 +64,7 @@ export function presetIssueText(issue: PresetIssue): string {
     case 'too_many':
       return 'Enter at most 13 nameservers.';
     default:
-      return formatZoneIssue(issue.host);
+      return formatZoneIssue(issue.hostIssue);
   }
 }
 
@@ -73,4 +73,4 @@ export const CANNOT_EDIT_PRESETS =
 export const PRESET_NOT_FOUND = 'This preset no longer exists. Check `/domain presets`.';
 export const PRESET_NAME_TAKEN = 'Another preset already has this name. Choose another name.';
 export const presetSavedText = (name: string) =>
-  `I saved the preset “${quote(name)}”. You can now choose it in forms.`;
+  `I saved the preset “${escapeLine(name)}”. You can now choose it in forms.`;

@@ -33,7 +33,7 @@ import {
 } from '../kit/form.ts';
 import { createPageActions, slicePage } from '../kit/pages.ts';
 import { createOpenFormAction, openForm, renderForm } from '../open-form.ts';
-import { FORMS_WITH_PRESETS, NAMESERVERS } from '../orders/domains.ts';
+import { FORMS_WITH_PRESETS, NAMESERVERS_DISPLAY } from '../orders/domains.ts';
 import { createRefreshAction, updateInClickOrder } from '../refresh-form.ts';
 import {
   CANNOT_EDIT_PRESETS,
@@ -54,7 +54,7 @@ const CONTENT_FIELDS: Readonly<Record<PresetKind, z.ZodRawShape>> = {
     adminc: contactField('Admin contact'),
     techc: contactField('Tech contact'),
   },
-  nameservers: { nameServers: field({ ...NAMESERVERS, isRequired: true }, unvalidatedLinesSchema) },
+  nameservers: { nameServers: field({ ...NAMESERVERS_DISPLAY, isRequired: true }, unvalidatedLinesSchema) },
 };
 
 const createPresetSchema = (kind: PresetKind) =>
@@ -106,12 +106,12 @@ async function savePreset(
   existing: Preset | undefined,
 ): Promise<SubmissionResult> {
   const { values, context, person } = call;
-  // The person may have lost the right since the form was opened.
+  // The person may have lost permission since the form was opened.
   if (!(await canEditPresets(call))) return { errors: { preset_name: CANNOT_EDIT_PRESETS } };
   const kind = parseKind(values) ?? 'contacts';
-  const content: Readonly<Record<string, unknown>> = input;
+  const fieldValues: Readonly<Record<string, unknown>> = input;
   const fields = Object.fromEntries(
-    PRESET_FIELDS[kind].map((name) => [name, [content[name] ?? []].flat().join('\n')]),
+    PRESET_FIELDS[kind].map((name) => [name, [fieldValues[name] ?? []].flat().join('\n')]),
   );
   const parsed = parsePreset({ name: input.preset_name, kind, fields });
   if (!parsed.ok) return { errors: buildFieldErrors(parsed.issues, presetIssueText) };
@@ -146,9 +146,9 @@ async function openEditForm(call: ActionCall): Promise<void> {
 async function deletePreset(call: ActionCall): Promise<void> {
   if (!(await canEditPresets(call))) return call.respond(CANNOT_EDIT_PRESETS);
   const { presets, now, log } = call.context;
-  const removed = await presets.remove(call.value, call.person.id, now());
-  if (removed === undefined) return call.respond(PRESET_NOT_FOUND);
-  log.info({ by: call.person.id, preset: removed.name }, 'preset deleted');
+  const removedPreset = await presets.remove(call.value, call.person.id, now());
+  if (removedPreset === undefined) return call.respond(PRESET_NOT_FOUND);
+  log.info({ by: call.person.id, preset: removedPreset.name }, 'preset deleted');
   await call.respond(await buildPresetsPage(call, 0), { replace: true });
 }
 
@@ -158,7 +158,7 @@ async function deletePreset(call: ActionCall): Promise<void> {
  */
 async function fillFromPreset(call: ActionCall): Promise<void> {
   const { view } = call;
-  const feature = FORMS_WITH_PRESETS.find(({ form }) => form.name === view?.form);
+  const feature = FORMS_WITH_PRESETS.find(({ form }) => form.name === view?.formName);
   const preset = await findPreset(call, call.value);
   if (view === undefined || feature === undefined || preset === undefined) return;
   const values = { ...view.values, ...preset.fields, preset: preset.id };

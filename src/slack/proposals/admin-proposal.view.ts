@@ -7,7 +7,7 @@ import {
   button,
   code,
   context,
-  count,
+  formatCount,
   formatLocalTime,
   formatUtcDate,
   lineSections,
@@ -16,7 +16,7 @@ import {
   section,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
-import { settingLines } from '../settings/settings.view.ts';
+import { settingChangeLines } from '../settings/settings.view.ts';
 import { type ProposalReader, type ProposalView, proposalActions } from './proposal.view.ts';
 
 /* Changes of settings and prices that another admin must confirm. */
@@ -26,7 +26,7 @@ export type AdminProposal = ProposalOf<'settings' | 'prices'>;
 /** Limits the price changes of a proposal, because the admin who confirms must see every change. */
 export const MAX_PROPOSED_PRICES = 100;
 
-const REASONS = {
+const CONFIRMATION_REASONS = {
   settings: 'This changes who can approve orders, so *another admin* has to confirm it.',
   prices:
     'These prices are new or lower, so a rule, mandate or budget allows more. *Another admin* has to confirm them.',
@@ -36,19 +36,19 @@ type AdminChange = Extract<ProposedChange, { readonly kind: AdminProposal['kind'
 
 function changeLines(change: AdminChange, locale: string): string[] {
   return change.kind === 'settings'
-    ? settingLines(change.payload)
-    : change.payload.map((edit) => editLine(edit, locale));
+    ? settingChangeLines(change.payload)
+    : change.payload.map((edit) => priceEditLine(edit, locale));
 }
 
 /** `• .rest renew, 1 year from 1 Nov 2026: €18.00 → €9.00`. */
-function editLine({ before, after }: PriceEdit, locale: string): string {
+function priceEditLine({ before, after }: PriceEdit, locale: string): string {
   const productText = ({ zone, task, period, validFrom }: Price) =>
-    `.${zone} ${task}, ${count(period, 'year')} from ${formatUtcDate(new Date(`${validFrom}T00:00:00Z`))}`;
-  const amount = (price: Price) => formatAmount(price.amount, locale);
-  if (before === undefined) return `• ${productText(after)}: not listed → ${amount(after)}`;
+    `.${zone} ${task}, ${formatCount(period, 'year')} from ${formatUtcDate(new Date(`${validFrom}T00:00:00Z`))}`;
+  const amountText = (price: Price) => formatAmount(price.amount, locale);
+  if (before === undefined) return `• ${productText(after)}: not listed → ${amountText(after)}`;
   return formatPriceKey(before) === formatPriceKey(after)
-    ? `• ${productText(after)}: ${amount(before)} → ${amount(after)}`
-    : `• ${productText(before)}: ${amount(before)} → ${productText(after)}: ${amount(after)}`;
+    ? `• ${productText(after)}: ${amountText(before)} → ${amountText(after)}`
+    : `• ${productText(before)}: ${amountText(before)} → ${productText(after)}: ${amountText(after)}`;
 }
 
 export function proposalBlocks(
@@ -56,14 +56,14 @@ export function proposalBlocks(
   { userId, locale }: Pick<ProposalReader, 'userId' | 'locale'>,
 ): (SectionBlock | ActionsBlock | ContextBlock)[] {
   const { id, kind, proposer, expiresAt } = proposal;
-  const confirm = button('settings_confirm', 'Confirm', id, { style: 'primary' });
-  const discard = button('settings_dismiss', 'Discard', id, { style: 'danger' });
+  const confirmButton = button('settings_confirm', 'Confirm', id, { style: 'primary' });
+  const discardButton = button('settings_dismiss', 'Discard', id, { style: 'danger' });
   return [
     section(
-      `:hourglass_flowing_sand: *${mention(proposer)} wants to change ${kind === 'settings' ? 'the settings' : 'the price list'}.* ${REASONS[kind]}`,
+      `:hourglass_flowing_sand: *${mention(proposer)} wants to change ${kind === 'settings' ? 'the settings' : 'the price list'}.* ${CONFIRMATION_REASONS[kind]}`,
     ),
     ...lineSections(changeLines(proposal, locale)),
-    ...proposalActions(proposal, proposer === userId ? [discard] : [confirm, discard]),
+    ...proposalActions(proposal, proposer === userId ? [discardButton] : [confirmButton, discardButton]),
     context(
       `${expiresAt === undefined ? '' : `Open until ${formatLocalTime(expiresAt)}. `}Nothing changes until it’s confirmed.`,
     ),
@@ -97,16 +97,16 @@ function formatOutcome({ proposer, state, endedBy = '' }: AdminProposal): readon
 }
 
 /** Says why a confirmation changed nothing, for every kind of proposal. */
-export const NOT_CONFIRMED = {
+export const NOT_CONFIRMED_TEXTS = {
   gone: 'This is no longer open, because it was confirmed or discarded, or has expired. Request it again if you still need it.',
   changed: 'This wasn’t confirmed, because it changed since it was shown. Check it again, then confirm.',
   nothingLeft: 'Someone already changed this, so nothing is left to confirm.',
-  ownToAdmin: (command: string) =>
+  ownAdminProposal: (command: string) =>
     `You requested this, so *another admin* has to confirm it. A workspace admin or owner can use ${code(command)} and click Confirm.`,
-  own: 'You requested this, so someone else has to confirm it.',
+  ownProposal: 'You requested this, so someone else has to confirm it.',
   notAnAdmin: 'Only admins can do this.',
-  unsigned: 'A rule requires your signature. Click Confirm to get a link.',
-  impossible: (problem: string) => `Nothing changed. ${problem}`,
+  signatureRequired: 'A rule requires your signature. Click Confirm to get a link.',
+  cannotApply: (problem: string) => `Nothing changed. ${problem}`,
 } as const;
 
 /** Tells the proposer why the change isn't in effect yet, as mrkdwn. */
@@ -115,14 +115,14 @@ export function pendingProposalLines(
   locale: string,
 ): string[] {
   return [
-    `:hourglass_flowing_sand: *Waiting for another admin*, until ${formatLocalTime(change.expiresAt)}. ${REASONS[change.kind]} Not applied until then:`,
+    `:hourglass_flowing_sand: *Waiting for another admin*, until ${formatLocalTime(change.expiresAt)}. ${CONFIRMATION_REASONS[change.kind]} Not applied until then:`,
     ...changeLines(change, locale),
   ];
 }
 
 /**
  * Says who is asked to confirm, and what to do if nobody can be asked.
- * @param command shows the proposal, with its button
+ * @param command the command that shows the proposal with its buttons
  */
 export function confirmersText(confirmers: readonly string[], command: string): string {
   return confirmers.length === 0

@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../lib/duration.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import type { SlackContext } from '../context.ts';
 import { createDirectMessagePlace, type NotificationPlanner } from '../outbound/notify.ts';
-import { dropMentions } from '../outbound/plain-names.ts';
+import { replaceNotificationMentions } from '../outbound/plain-names.ts';
 import { buildProposalView } from './views.ts';
 
 /* Asks the people who can confirm a proposal, and tells them the outcome. */
@@ -17,10 +17,10 @@ export interface Audience {
   readonly people: readonly string[];
 }
 
-/** If a plan is due further ahead, the outbox assumes a wrong clock and runs the plan immediately. */
+/** If a plan is due later than this, the outbox assumes a wrong clock and runs the plan immediately. */
 const MAX_PLAN_AHEAD_MS = HOUR_MS;
 /** Maximum number of direct messages if no channel accepts the question. */
-const MAX_PEOPLE = 20;
+const MAX_DIRECT_MESSAGES = 20;
 const READER_PURPOSE_PREFIX = 'to:';
 /** Stands for everyone in the channel of a question, in place of a reader's ID. */
 const CHANNEL_READER = 'channel';
@@ -30,7 +30,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
   return async ({ id, notifications }, sendWithMentions) => {
     const proposal = await proposals.load(id);
     if (proposal === undefined) return undefined;
-    // The button contains the name, so it would confirm a newer proposal.
+    // The question stays, because its button contains the name and leads to a newer proposal.
     if (proposal.kind === 'lapse' && proposal.state === 'withdrawn') return undefined;
     const { proposer, proposedAt: occurredAt, expiresAt, endedBy, confirmations } = proposal;
     const isOpen = proposal.state === 'proposed';
@@ -48,15 +48,15 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
     const silentPeople = new Set(await findSilentPeople(directory, requirements));
     silentPeople.delete(proposer);
     const send: typeof sendWithMentions = (notification) =>
-      sendWithMentions(dropMentions(directory, notification, silentPeople));
+      sendWithMentions(replaceNotificationMentions(directory, notification, silentPeople));
     const version = isOpen ? `waits ${confirmations.length}` : 'ended';
     const announce = async () => {
       if (view.announcement === undefined || reminderChannel === undefined) return;
       const places = [async () => ({ channelId: reminderChannel })];
-      const stateVersion = isOpen ? 'waits' : 'ended';
+      const announcementVersion = isOpen ? 'waits' : 'ended';
       await send({
         purpose: 'notice',
-        version: stateVersion,
+        version: announcementVersion,
         occurredAt,
         places,
         message: view.announcement,
@@ -100,12 +100,12 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
 /** The people who can confirm a proposal, and where they are asked. */
 export async function loadAudience(context: SlackContext, proposal: Proposal): Promise<Audience> {
   const { kind, proposer } = proposal;
-  if (kind === 'facts' || kind === 'lapse') return loadConfirmers(context, proposal);
+  if (kind === 'facts' || kind === 'lapse') return loadConfirmerAudience(context, proposal);
   return { channels: [], people: await listOtherAdmins(context, proposer) };
 }
 
 /** The people are asked where the change was proposed, or else in the approval channel. */
-async function loadConfirmers(
+async function loadConfirmerAudience(
   { proposals, savedSettings, directory }: SlackContext,
   proposal: Proposal,
 ): Promise<Audience> {
@@ -115,18 +115,18 @@ async function loadConfirmers(
   if (requirements.length === 0) requirements.push(buildDefaultRequirement(settings, []));
   const { people } = await findNotifiedPeople(directory, requirements, new Map());
   // Others can't see a direct message with the proposer.
-  const isChannel = origin !== undefined && /^[CG]/.test(origin.channelId);
+  const isOriginChannel = origin !== undefined && /^[CG]/.test(origin.channelId);
   const { approvalChannel } = settings;
   return {
     channels: [
-      ...(isChannel ? [origin] : []),
+      ...(isOriginChannel ? [origin] : []),
       ...(approvalChannel === undefined ? [] : [{ channelId: approvalChannel }]),
     ],
-    people: people.filter((userId) => userId !== proposer).slice(0, MAX_PEOPLE),
+    people: people.filter((userId) => userId !== proposer).slice(0, MAX_DIRECT_MESSAGES),
   };
 }
 
-/** The admins who can confirm a proposal of another admin. */
+/** The admins who can confirm another admin's proposal. */
 export async function listOtherAdmins(
   { adminsToNotify }: SlackContext,
   proposer: string,

@@ -9,8 +9,8 @@ export interface ProposalReader {
   readonly locale: string;
   /** The people who can confirm, and the confirmations so far. Empty without requirements. */
   readonly progress: readonly RequirementProgress[];
-  /** The person has received the file with all changes. */
-  readonly hasSeenAll?: boolean;
+  /** Whether the person has received the file with all changes. */
+  readonly hasSeenAllChanges?: boolean;
 }
 
 export interface ProposalView {
@@ -22,14 +22,14 @@ export interface ProposalView {
   readonly announcement?: () => Message;
 }
 
-const BLOCK_PREFIX = 'proposal_';
+const BLOCK_ID_PREFIX = 'proposal_';
 
-/** The buttons of a question. The id of their block contains the hash of what is shown. */
+/** The buttons of a question. The ID of their block contains the hash of the proposal that is shown. */
 export function proposalActions({ hash }: Proposal, buttons: readonly Button[]): ActionsBlock[] {
-  return actions(`${BLOCK_PREFIX}${hash}`, buttons);
+  return actions(`${BLOCK_ID_PREFIX}${hash}`, buttons);
 }
 
-/** The hash of what a question showed, from the id of the block with its buttons. */
+/** The hash of the proposal that a question showed, from the ID of the block with the buttons. */
 export function parseShownHash(blockId: string): string {
-  return blockId.slice(BLOCK_PREFIX.length);
+  return blockId.slice(BLOCK_ID_PREFIX.length);
 }

@@ -5,12 +5,12 @@ import { APPROVER_SETTINGS, applySettingChanges, findApproverErrors } from '../a
 import { offerCharterLink, offerLink } from '../approvals/signing/offer-link.ts';
 import type { SlackContext } from '../context.ts';
 import type { ActionCall, Interaction } from '../feature.ts';
-import { confirmersText, NOT_CONFIRMED, pendingProposalLines } from './admin-proposal.view.ts';
+import { confirmersText, NOT_CONFIRMED_TEXTS, pendingProposalLines } from './admin-proposal.view.ts';
 import { parseShownHash } from './proposal.view.ts';
 import { listOtherAdmins } from './proposal-notifications.ts';
 import { buildProposalMessage, proposalRefusalText } from './views.ts';
 
-/* The buttons of proposals. A button contains the id or the subject, and a click reloads everything. */
+/* The buttons of proposals. A button contains a proposal's ID or subject, and a click reloads the proposal. */
 
 type ProposalKinds = readonly [ProposalKind, ...ProposalKind[]];
 
@@ -39,7 +39,7 @@ export async function proposeToAdmins(
 export async function confirmProposal(call: ActionCall, kinds: ProposalKinds): Promise<void> {
   const { context, person, value } = call;
   const problem = await findApproverProblem(context, await context.proposals.find(kinds, value));
-  if (problem !== undefined) return call.respond(NOT_CONFIRMED.impossible(problem));
+  if (problem !== undefined) return call.respond(NOT_CONFIRMED_TEXTS.cannotApply(problem));
   const consent = { userId: person.id, shownHash: parseShownHash(call.blockId) };
   const outcome = await context.proposals.confirm(kinds, value, consent);
   context.notifyDue();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { isGroup } from '../../policy/policy.ts';
+import { isGroupId } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
 import { type Field, type FormValues, splitLines } from '../kit/form.ts';
 import { SlackApiError } from '../outbound/web.ts';
@@ -29,13 +29,17 @@ export const itemsSchema = z
   .default([])
   .transform((lines) => lines.flatMap(splitItems));
 
-/** Splits ids into the values of a people picker and its group menu. */
-export function splitPeople(peopleField: string, groupsField: string, ids: readonly string[]): FormValues {
-  return { [peopleField]: ids.filter((id) => !isGroup(id)), [groupsField]: ids.filter(isGroup) };
+/** Splits IDs into the values of a people picker and its group menu. */
+export function splitPeopleAndGroups(
+  peopleField: string,
+  groupsField: string,
+  ids: readonly string[],
+): FormValues {
+  return { [peopleField]: ids.filter((id) => !isGroupId(id)), [groupsField]: ids.filter(isGroupId) };
 }
 
-/** Replaces pickers with text fields. Used if Slack rejects the pickers, for example because of an unknown person. */
-export function replacePickers(fields: readonly Field[]): Field[] {
+/** Used if Slack rejects the pickers, for example because of an unknown person. */
+export function replacePickersWithText(fields: readonly Field[]): Field[] {
   return removeGroupMenus(fields).map((field) =>
     field.kind === 'people'
       ? { ...field, kind: 'lines', hint: 'IDs of people (U…) and user groups (S…), separated by commas.' }
@@ -68,10 +72,10 @@ export async function addGroupOptions(
 
 /**
  * Lists the selected groups, and then the others by name. If Slack doesn't answer in time, only the selected groups are
- * listed, by id.
+ * listed, by ID.
  */
 async function loadGroupOptions({ directory, log }: SlackContext, selectedIds: readonly string[]) {
-  const names = await Promise.race([
+  const groupNames = await Promise.race([
     directory.loadGroupNames().catch((err: unknown) => {
       if (!(err instanceof SlackApiError)) throw err;
       log.warn({ err }, 'loading the user groups for the settings failed');
@@ -79,7 +83,10 @@ async function loadGroupOptions({ directory, log }: SlackContext, selectedIds: r
     }),
     sleep(GROUPS_TIMEOUT_MS, undefined, { ref: false }),
   ]);
-  const others = [...(names?.keys() ?? [])].filter((id) => !selectedIds.includes(id));
-  const toOption = (id: string) => ({ value: id, text: names?.get(id) ?? id });
-  return [...selectedIds.map(toOption), ...others.map(toOption).sort((a, b) => a.text.localeCompare(b.text))];
+  const otherIds = [...(groupNames?.keys() ?? [])].filter((id) => !selectedIds.includes(id));
+  const toOption = (id: string) => ({ value: id, text: groupNames?.get(id) ?? id });
+  return [
+    ...selectedIds.map(toOption),
+    ...otherIds.map(toOption).sort((a, b) => a.text.localeCompare(b.text)),
+  ];
 }

@@ -39,10 +39,10 @@ import {
   type Form,
   type FormValues,
   field,
-  fingerprint,
   formView,
+  hashFormContent,
   joinErrors,
-  readForm,
+  parseForm,
   toFields,
 } from '../kit/form.ts';
 import { openForm, renderForm } from '../open-form.ts';
@@ -56,9 +56,9 @@ import {
   addGroupOptions,
   itemsSchema,
   removeGroupMenus,
-  replacePickers,
+  replacePickersWithText,
   splitItems,
-  splitPeople,
+  splitPeopleAndGroups,
   unwrapMarkup,
 } from './people-fields.ts';
 import {
@@ -69,7 +69,7 @@ import {
   reminderChannelText,
   SETTING_FIELDS,
   SETTINGS_TEXTS,
-  settingLines,
+  settingChangeLines,
   webhookBlocks,
   webhookTestText,
 } from './settings.view.ts';
@@ -89,14 +89,15 @@ const GROUP_MENUS: Partial<Record<SettingName, { readonly name: string; readonly
   },
 };
 
-const listSchema = itemsSchema.transform((items) => items.join(','));
+const commaSeparatedSchema = itemsSchema.transform((items) => items.join(','));
 
 /**
- * Converts input to the text of the setting's environment variable, which is validated in the same way. Slack leaves
- * out optional fields that are empty; other missing fields stay unchanged.
+ * Converts form input to the format of the setting's environment variable, because both are validated by the
+ * same schema. Lists and channels become empty if they are missing, because Slack omits empty fields; other
+ * missing settings stay unchanged.
  */
 function createSettingSchema(name: SettingName, { kind }: FieldDisplay): z.ZodType<string | undefined> {
-  if (kind === 'people' || kind === 'multi_select') return listSchema;
+  if (kind === 'people' || kind === 'multi_select') return commaSeparatedSchema;
   if (kind === 'channel') return z.string().default('').transform(unwrapMarkup);
   return z
     .string()
@@ -107,20 +108,24 @@ function createSettingSchema(name: SettingName, { kind }: FieldDisplay): z.ZodTy
 const settingsSchema = z.object(
   Object.fromEntries(
     SETTING_NAMES.flatMap((name): [string, z.ZodType<string | undefined>][] => {
-      const [display, groups] = [SETTING_FIELDS[name], GROUP_MENUS[name]];
+      const [display, groupMenu] = [SETTING_FIELDS[name], GROUP_MENUS[name]];
       const schema = createSettingSchema(name, display);
       const isRequired = schema.parse(undefined) === undefined;
       return [
         [name, field({ ...display, isRequired }, schema)],
         ...dropMissing([
-          groups && ([groups.name, field(groups.display, listSchema)] as [string, typeof listSchema]),
+          groupMenu &&
+            ([groupMenu.name, field(groupMenu.display, commaSeparatedSchema)] as [
+              string,
+              typeof commaSeparatedSchema,
+            ]),
         ]),
       ];
     }),
   ),
 );
 
-/** Settings that the cards of pending orders show. */
+/** Settings shown on the cards of pending orders. */
 const CARD_SETTINGS: ReadonlySet<string> = new Set([
   'approvers',
   'silent_approvers',
@@ -136,10 +141,10 @@ const form: Form<'settings'> = {
   fields: removeGroupMenus(FIELDS),
 };
 
-/** Used if Slack rejects the pickers. */
+/** A fallback with text fields, for when Slack rejects the pickers. */
 const plainForm: Form = {
   ...form,
-  fields: replacePickers(FIELDS).map(
+  fields: replacePickersWithText(FIELDS).map(
     (field): Field =>
       field.kind === 'channel'
         ? { ...field, kind: 'text', hint: `The channel’s ID. ${field.hint ?? ''}`.trim() }
@@ -148,21 +153,26 @@ const plainForm: Form = {
 };
 
 /** Keeps the previous order of a list that still has the same items. */
-function keepOrder<Item extends string>(chosen: readonly Item[], before: readonly Item[]): readonly Item[] {
-  const isSameSet = new Set([...chosen, ...before]).size === before.length && chosen.length === before.length;
-  return isSameSet ? before : chosen;
+function keepOrder<Item extends string>(
+  chosenItems: readonly Item[],
+  previousItems: readonly Item[],
+): readonly Item[] {
+  const isSameSet =
+    new Set([...chosenItems, ...previousItems]).size === previousItems.length &&
+    chosenItems.length === previousItems.length;
+  return isSameSet ? previousItems : chosenItems;
 }
 
 function readSettings(
   values: FormValues,
   current: TeamSettings,
 ): { readonly settings: TeamSettings } | { readonly errors: FieldErrors } {
-  const parsed = readForm(settingsSchema, values);
+  const parsed = parseForm(settingsSchema, values);
   if ('errors' in parsed) return parsed;
-  const before = formatSettings(current);
+  const currentTexts = formatSettings(current);
   const enteredSettings = Object.fromEntries(
     SETTING_NAMES.map((name) => {
-      const texts = [parsed.value[name] ?? before[name], parsed.value[GROUP_MENUS[name]?.name ?? '']];
+      const texts = [parsed.value[name] ?? currentTexts[name], parsed.value[GROUP_MENUS[name]?.name ?? '']];
       return [name, texts.filter((text) => text !== undefined && text !== '').join(',')];
     }),
   );
@@ -203,17 +213,17 @@ async function checkChannel(
 async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
   const { context, person } = call;
   const current = await context.savedSettings();
-  if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(formatSettings(current))) {
+  if (call.origin.subject !== undefined && call.origin.subject !== hashFormContent(formatSettings(current))) {
     return { errors: { approvers: SETTINGS_TEXTS.formOutdated } };
   }
   const parsed = readSettings(call.values, current);
   if ('errors' in parsed) return parsed;
-  const before = formatSettings(current);
-  const after = formatSettings(parsed.settings);
-  const changes = SETTING_NAMES.filter((name) => before[name] !== after[name]).map((name) => ({
+  const currentTexts = formatSettings(current);
+  const newTexts = formatSettings(parsed.settings);
+  const changes = SETTING_NAMES.filter((name) => currentTexts[name] !== newTexts[name]).map((name) => ({
     name,
-    before: before[name],
-    after: after[name],
+    before: currentTexts[name],
+    after: newTexts[name],
   }));
   const changedNames = new Set(changes.map(({ name }) => name));
   if (changes.length === 0) return { reply: textMessage(SETTINGS_TEXTS.unchanged) };
@@ -226,18 +236,18 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
     if (typeof people === 'string') return { errors: { approval_escalate_to: people } };
   }
   for (const name of CHANNEL_SETTINGS) {
-    if (!changedNames.has(name) || after[name] === '') continue;
-    const errors = await checkChannel(context, name, after[name], person.id);
+    if (!changedNames.has(name) || newTexts[name] === '') continue;
+    const errors = await checkChannel(context, name, newTexts[name], person.id);
     if (Object.keys(errors).length > 0) return { errors };
   }
-  // If passkeys are used, protected settings take effect when they are signed.
-  const weakenedNames =
+  // If passkeys are in use, every change to a protected setting must be signed first.
+  const namesToConfirm =
     context.orders.signing.trust === undefined
       ? findWeakenedSettings(current, parsed.settings)
       : new Set(PROTECTED_SETTINGS.filter((name) => changedNames.has(name)));
-  const immediateChanges = changes.filter(({ name }) => !weakenedNames.has(name));
-  const unconfirmedChanges = changes.filter(({ name }) => weakenedNames.has(name));
-  const addsApprovers = weakenedNames.has('approvers') || weakenedNames.has('silent_approvers');
+  const immediateChanges = changes.filter(({ name }) => !namesToConfirm.has(name));
+  const changesToConfirm = changes.filter(({ name }) => namesToConfirm.has(name));
+  const addsApprovers = namesToConfirm.has('approvers') || namesToConfirm.has('silent_approvers');
   if (addsApprovers && changedNames.has('approvals_required')) {
     // The current approvers must be enough until the new ones are confirmed.
     const [error] = Object.values(
@@ -246,17 +256,17 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
     if (error !== undefined)
       return { errors: { approvals_required: `${error} ${SETTINGS_TEXTS.confirmApproversFirst}` } };
   }
-  if (immediateChanges.length > 0) await saveImmediately(call, immediateChanges);
+  if (immediateChanges.length > 0) await saveChanges(call, immediateChanges);
   const proposalLines =
-    unconfirmedChanges.length === 0
+    changesToConfirm.length === 0
       ? []
-      : await proposeToAdmins(call, { kind: 'settings', payload: unconfirmedChanges });
+      : await proposeToAdmins(call, { kind: 'settings', payload: changesToConfirm });
   const savedLines =
-    immediateChanges.length === 0 ? [] : [SETTINGS_TEXTS.saved, ...settingLines(immediateChanges)];
+    immediateChanges.length === 0 ? [] : [SETTINGS_TEXTS.saved, ...settingChangeLines(immediateChanges)];
   return { reply: textMessage([...savedLines, ...proposalLines].join('\n')) };
 }
 
-async function saveImmediately(
+async function saveChanges(
   { context, person }: Interaction,
   changes: readonly (SettingChange & { readonly name: SettingName })[],
 ): Promise<void> {
@@ -276,11 +286,11 @@ async function setReminderChannel(call: ActionCall): Promise<void> {
   if (!/^[CG]/.test(channelId)) return call.respond(SETTINGS_TEXTS.noChannelHere);
   const [error] = Object.values(await checkChannel(context, 'reminder_channel', channelId, person.id));
   if (error !== undefined) return call.respond(error);
-  await saveImmediately(call, [{ name: 'reminder_channel', before: '', after: channelId }]);
+  await saveChanges(call, [{ name: 'reminder_channel', before: '', after: channelId }]);
   await call.respond(reminderChannelText(channelId, true));
 }
 
-/** More wouldn't fit in the form with its fields. */
+/** More proposals wouldn't fit in the form. */
 const MAX_SHOWN_PROPOSALS = 3;
 
 const settingsForm: FormFeature<'settings'> = {
@@ -292,20 +302,20 @@ const settingsForm: FormFeature<'settings'> = {
       context.savedSettings(),
       context.proposals.list(['settings', 'prices']),
       context.directory.findLocale(person.id),
-      context.orders.policy.current(),
+      context.orders.policy.loadCurrentPolicy(),
     ]);
     const notice = charterNotice(policy);
     const allValues = {
       ...formatSettings(current),
-      ...splitPeople('approvers', 'approver_groups', current.approvers),
-      ...splitPeople('silent_approvers', 'silent_approver_groups', current.silentApprovers),
-      ...splitPeople('approval_escalate_to', 'approval_escalate_groups', current.approvalEscalateTo),
+      ...splitPeopleAndGroups('approvers', 'approver_groups', current.approvers),
+      ...splitPeopleAndGroups('silent_approvers', 'silent_approver_groups', current.silentApprovers),
+      ...splitPeopleAndGroups('approval_escalate_to', 'approval_escalate_groups', current.approvalEscalateTo),
       approval_tasks: current.approvalTasks,
       ...values,
     };
     return {
       form: { ...form, fields: await addGroupOptions(context, FIELDS, allValues) },
-      origin: { ...origin, subject: origin.subject ?? fingerprint(formatSettings(current)) },
+      origin: { ...origin, subject: origin.subject ?? hashFormContent(formatSettings(current)) },
       values: allValues,
       intro: dropMissing([
         notice !== undefined && section(notice),
@@ -343,11 +353,11 @@ async function openSettings(call: Interaction): Promise<void> {
   }
 }
 
-/** Confirms or discards a pending change, and then updates the open form. */
-function createProposalHandler(decide: (call: ActionCall) => Promise<void>) {
+/** The handler confirms or discards a proposal, and then updates the open form. */
+function createProposalHandler(confirmOrDiscard: (call: ActionCall) => Promise<void>) {
   return async (call: ActionCall): Promise<void> => {
-    await decide(call);
-    if (call.view?.form !== form.name) return;
+    await confirmOrDiscard(call);
+    if (call.view?.formName !== form.name) return;
     const { id, origin } = call.view;
     await updateInClickOrder(call, id, async () => [
       formView(await renderForm(settingsForm, call, { ...origin, subject: undefined }, {})),
@@ -356,14 +366,14 @@ function createProposalHandler(decide: (call: ActionCall) => Promise<void>) {
 }
 
 async function testWebhooks(call: ActionCall): Promise<void> {
-  const { endpoints, test } = call.context.webhooks;
-  if (endpoints.length > 0) await test();
+  const { endpoints, queueTest } = call.context.webhooks;
+  if (endpoints.length > 0) await queueTest();
   await call.respond(textMessage(webhookTestText(endpoints.map(({ host }) => host))));
 }
 
 const UPDATE_INTERVAL_MS = 2_000;
 
-/** Opens a view that shows each finding when it arrives. */
+/** Opens a view that shows findings as they arrive. */
 async function checkSettings(call: ActionCall): Promise<void> {
   const { context } = call;
   const findings: Finding[] = [];
@@ -374,9 +384,9 @@ async function checkSettings(call: ActionCall): Promise<void> {
   };
   await call.open(checkView([], undefined), {
     async onOpened(viewId) {
-      const collecting = collectFindings();
+      const doctorRun = collectFindings();
       while (!isDone) {
-        await Promise.race([collecting, sleep(UPDATE_INTERVAL_MS, undefined, { ref: false })]);
+        await Promise.race([doctorRun, sleep(UPDATE_INTERVAL_MS, undefined, { ref: false })]);
         const summary = isDone ? formatSummary(findings) : undefined;
         await updateOpenView(context.web, viewId, checkView(findings, summary));
       }

@@ -3,14 +3,14 @@ import type { ChannelSetting, SettingChange, SettingName } from '../../config/se
 import { dropMissing } from '../../lib/collections.ts';
 import type { Finding } from '../../ops/doctor/finding.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName } from '../../orders/order.ts';
-import { findTask } from '../../orders/tasks.ts';
+import { getOrderTask } from '../../orders/tasks.ts';
 import {
   actions,
   button,
   code,
   context,
-  count,
   escapeText,
+  formatCount,
   lineSections,
   mention,
   mentionApprover,
@@ -36,7 +36,7 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
     kind: 'multi_select',
     options: ORDER_TASK_NAMES.map((name) => ({
       value: name,
-      text: `${name}: ${findTask(name).words.title}`,
+      text: `${name}: ${getOrderTask(name).words.title}`,
     })),
     hint: 'Other tasks are carried out immediately, unless a rule in /domain policy requires approval.',
   },
@@ -118,7 +118,7 @@ function formatValue(name: string, value: string): string {
 }
 
 /** The old and new values, and then warnings about risky changes. */
-export function settingLines(changes: readonly SettingChange[]): string[] {
+export function settingChangeLines(changes: readonly SettingChange[]): string[] {
   return [
     ...changes.map(
       ({ name, before, after }) =>
@@ -129,7 +129,7 @@ export function settingLines(changes: readonly SettingChange[]): string[] {
 }
 
 const TASK_DANGERS: readonly {
-  readonly matches: (task: ReturnType<typeof findTask>) => boolean;
+  readonly matches: (task: ReturnType<typeof getOrderTask>) => boolean;
   readonly danger: string;
 }[] = [
   { matches: ({ effect }) => effect === 'charge', danger: 'this costs money' },
@@ -147,26 +147,26 @@ function buildTaskWarnings({ before, after }: SettingChange): string[] {
     (task) => tasksBefore.has(task) && !tasksAfter.has(task),
   );
   return TASK_DANGERS.flatMap(({ matches, danger }) => {
-    const tasks = exemptedTasks.filter((task) => matches(findTask(task)));
+    const tasks = exemptedTasks.filter((task) => matches(getOrderTask(task)));
     return tasks.length === 0
       ? []
       : [`:warning: ${tasks.join(', ')}: ${danger} and no longer needs approval.`];
   });
 }
 
-export function noMemberText(name: string): string {
+export function notMemberText(name: string): string {
   return `${name} isn’t a member of this workspace. Remove them.`;
 }
 
-export const NO_APPROVERS = 'These groups have no members, so no one could approve. Choose someone.';
+export const NO_APPROVERS_TEXT = 'These groups have no members, so no one could approve. Choose someone.';
 
 /** For settings that require more approvals than there are people. */
-export function tooFewApproversText(people: number, needed: number): string {
-  return `There ${people === 1 ? 'is' : 'are'} ${count(people, 'approver')}: an order that needs ${needed} could never be approved.`;
+export function tooFewApproversText(approverCount: number, neededCount: number): string {
+  return `There ${approverCount === 1 ? 'is' : 'are'} ${formatCount(approverCount, 'approver')}: an order that needs ${neededCount} could never be approved.`;
 }
 
-/** Posted in a newly chosen channel. This also checks that the bot may post there. */
-const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
+/** Posted in a newly chosen channel, which also checks that the bot can post there. */
+const CHANNEL_ANNOUNCEMENTS: Readonly<Record<ChannelSetting, string>> = {
   approval_channel: ':ballot_box_with_check: Pending orders will now be shown here',
   alert_channel: ':rotating_light: Alarms about names will now be posted here',
   report_channel: ':moneybag: The monthly report will now be posted here',
@@ -174,7 +174,7 @@ const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
 };
 
 export function chosenChannelText(name: ChannelSetting, userId: string): string {
-  return `${CHANNEL_PURPOSES[name]} (set by ${mention(userId)}).`;
+  return `${CHANNEL_ANNOUNCEMENTS[name]} (set by ${mention(userId)}).`;
 }
 
 export function reminderChannelText(channelId: string, isNew: boolean): string {
@@ -194,8 +194,8 @@ export const SETTINGS_TEXTS = {
     'Another admin has to confirm the new approvers first. Save only them now, and raise this number after the confirmation.',
 } as const;
 
-export function moreChangesText(left: number): string {
-  return `${count(left, 'more change')} waiting. Confirm or discard these first.`;
+export function moreChangesText(remainingCount: number): string {
+  return `${formatCount(remainingCount, 'more change')} waiting. Confirm or discard these first.`;
 }
 
 /** @param hosts of the webhook URLs */
@@ -225,7 +225,7 @@ const OUTCOME_ICONS: Readonly<Record<Finding['outcome'], string>> = {
 /** @param summary undefined while the check is running */
 export function checkView(findings: readonly Finding[], summary: string | undefined): ModalView {
   const texts = (['wrong', 'warning', 'ok'] as const)
-    .flatMap((wanted) => findings.filter(({ outcome }) => outcome === wanted))
+    .flatMap((wantedOutcome) => findings.filter(({ outcome }) => outcome === wantedOutcome))
     .map(
       ({ subject, outcome, found: text, action }) =>
         `${OUTCOME_ICONS[outcome]} *${escapeText(subject)}*: ${escapeText([text, ...dropMissing([action])].join(' '))}`,

@@ -15,7 +15,7 @@ interface PageData {
   readonly texts: Readonly<Record<'waiting' | 'failed' | 'noWebAuthn' | 'noResponse' | 'duplicate', string>>;
 }
 
-interface ServerAnswer {
+interface ServerResult {
   readonly done: boolean;
   readonly title: string;
   readonly text: string;
@@ -77,7 +77,7 @@ async function askAuthenticator(
   return { label, registration: { id, rawId, type, response: { clientDataJSON, attestationObject } } };
 }
 
-async function postResponse(body: object): Promise<ServerAnswer> {
+async function postResponse(body: object): Promise<ServerResult> {
   const response = await fetch(location.href, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -86,7 +86,7 @@ async function postResponse(body: object): Promise<ServerAnswer> {
   return response.json();
 }
 
-function showResult({ title, text }: ServerAnswer): void {
+function showResult({ title, text }: ServerResult): void {
   const heading = document.createElement('h1');
   heading.textContent = title;
   heading.tabIndex = -1;
@@ -99,8 +99,13 @@ function showResult({ title, text }: ServerAnswer): void {
 
 function showLocalTimes(): void {
   const format = new Intl.DateTimeFormat(undefined, {
-    ...{ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
-    ...{ hour: 'numeric', minute: '2-digit', timeZoneName: 'short' },
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: 'numeric',
+    minute: '2-digit',
+    timeZoneName: 'short',
   });
   for (const element of document.querySelectorAll('time')) {
     element.textContent = format.format(new Date(element.dateTime));

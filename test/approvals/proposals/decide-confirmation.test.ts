@@ -120,6 +120,9 @@ test('a person’s later confirmation replaces the earlier one', () => {
   const proposal = { ...newProposal('facts'), confirmations: [{ userId: 'U0BOB' }, { userId: 'U0CAROL' }] };
   const decision = decideConfirmation({ ...BY_BOB, proposal });
   if (!decision.ok) throw new Error('the confirmation was refused');
-  expect(decision.confirmed.by).toBe('U0BOB');
-  expect(decision.confirmed.proposal.confirmations.map(({ userId }) => userId)).toEqual(['U0CAROL', 'U0BOB']);
+  expect(decision.validConfirmation.by).toBe('U0BOB');
+  expect(decision.validConfirmation.proposal.confirmations.map(({ userId }) => userId)).toEqual([
+    'U0CAROL',
+    'U0BOB',
+  ]);
 });

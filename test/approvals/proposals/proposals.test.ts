@@ -9,11 +9,15 @@ import { newRequirements, START } from '../../orders/sample.ts';
 import { contextWith } from '../../support/context.ts';
 import { NO_POLICY } from '../../support/nothing-known.ts';
 import { newTeamSettings } from '../../support/settings.ts';
-import { newNonce, newSigner, rootsOf, VERIFIER } from '../signing/sample.ts';
+import { getRootFingerprints, newNonce, newSigner, VERIFIER } from '../signing/sample.ts';
 
 const bob = newSigner('U0BOB');
-const TRUST = { roots: rootsOf(bob), verifier: VERIFIER, botSigner: undefined };
-const { challenge, binding } = buildChallenge('U0BOB', { statement: '', policy: 0, binding: {} }, newNonce());
+const TRUST = { roots: getRootFingerprints(bob), verifier: VERIFIER, botSigner: undefined };
+const { challenge, binding } = buildChallenge(
+  'U0BOB',
+  { statementHash: '', policyVersion: 0, binding: {} },
+  newNonce(),
+);
 const SIGNED = { signature: bob.authenticator.assert(challenge), binding };
 const SHOWN = 'hash';
 

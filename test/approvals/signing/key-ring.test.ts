@@ -6,7 +6,15 @@ import {
   MAX_KEYS,
   type Trust,
 } from '../../../src/approvals/signing/key-ring.ts';
-import { addedKey, newLog, newSigner, rootsOf, signRevocation, signVouch, VERIFIER } from './sample.ts';
+import {
+  getRootFingerprints,
+  newAddedKey,
+  newKeyLog,
+  newSigner,
+  signRevocation,
+  signVouch,
+  VERIFIER,
+} from './sample.ts';
 
 const [anna, bob, carol, mallory] = ['U0ANNA', 'U0BOB', 'U0CAROL', 'U0MALLORY'].map((id) =>
   newSigner(id),
@@ -20,11 +28,11 @@ const everyone = [anna, bob, carol, mallory];
 const revoke = (
   of: ReturnType<typeof newSigner>,
   by: ReturnType<typeof newSigner>,
-): KeyLog['revoked'][number] => ({
-  ...{ key: of.authenticator.fingerprint, by: by.owner, at: new Date(), n: 9 },
+): KeyLog['revocations'][number] => ({
+  ...{ key: of.authenticator.fingerprint, by: by.owner, at: new Date(), eventIndex: 9 },
   signature: signRevocation(by, of),
 });
-const trust: Trust = { roots: rootsOf(anna), verifier: VERIFIER, left: new Set() };
+const trust: Trust = { roots: getRootFingerprints(anna), verifier: VERIFIER, departedIds: new Set() };
 
 async function validOwners(log: KeyLog, changes: Partial<Trust> = {}): Promise<string[]> {
   const ring = await buildKeyRing(log, { ...trust, ...changes });
@@ -32,7 +40,7 @@ async function validOwners(log: KeyLog, changes: Partial<Trust> = {}): Promise<s
 }
 
 test('a root is valid, and so is a key with a chain of vouchers to a root', async () => {
-  const log = newLog(everyone, [
+  const log = newKeyLog(everyone, [
     [anna, bob],
     [bob, carol],
   ]);
@@ -45,11 +53,11 @@ test('a root is valid, and so is a key with a chain of vouchers to a root', asyn
 });
 
 test('no key is valid without a root', async () => {
-  expect(await validOwners(newLog(everyone, [[anna, bob]]), { roots: new Set() })).toEqual([]);
+  expect(await validOwners(newKeyLog(everyone, [[anna, bob]]), { roots: new Set() })).toEqual([]);
 });
 
 test('vouching for oneself or in a circle doesn’t make a key valid', async () => {
-  const ring = newLog(everyone, [
+  const ring = newKeyLog(everyone, [
     [mallory, mallory],
     [mallory, carol],
     [carol, mallory],
@@ -58,8 +66,8 @@ test('vouching for oneself or in a circle doesn’t make a key valid', async () 
 });
 
 test('a revoked key invalidates keys whose only chain includes it', async () => {
-  const isRevoked = { revoked: [revoke(bob, anna)] };
-  const chained = newLog(
+  const isRevoked = { revocations: [revoke(bob, anna)] };
+  const chained = newKeyLog(
     everyone,
     [
       [anna, bob],
@@ -68,7 +76,7 @@ test('a revoked key invalidates keys whose only chain includes it', async () => 
     isRevoked,
   );
   expect(await validOwners(chained)).toEqual(['U0ANNA']);
-  const twice = newLog(
+  const twice = newKeyLog(
     everyone,
     [
       [anna, bob],
@@ -81,65 +89,71 @@ test('a revoked key invalidates keys whose only chain includes it', async () => 
 });
 
 test('a person who has left invalidates keys whose only chain includes them', async () => {
-  const log = newLog(everyone, [
+  const log = newKeyLog(everyone, [
     [anna, bob],
     [bob, carol],
   ]);
-  expect(await validOwners(log, { left: new Set(['U0BOB']) })).toEqual(['U0ANNA']);
+  expect(await validOwners(log, { departedIds: new Set(['U0BOB']) })).toEqual(['U0ANNA']);
 });
 
 test('a revoked root is invalid', async () => {
-  expect(await validOwners(newLog(everyone, [[anna, bob]], { revoked: [revoke(anna, anna)] }))).toEqual([]);
+  expect(
+    await validOwners(newKeyLog(everyone, [[anna, bob]], { revocations: [revoke(anna, anna)] })),
+  ).toEqual([]);
 });
 
 test('a key of another host is invalid', async () => {
-  const log = newLog(everyone, [[anna, bob]]);
-  const moved = { ...log, added: log.added.map((key) => ({ ...key, host: 'old.example' })) };
+  const log = newKeyLog(everyone, [[anna, bob]]);
+  const moved = { ...log, addedKeys: log.addedKeys.map((key) => ({ ...key, host: 'old.example' })) };
   const ring = await buildKeyRing(moved, trust);
   expect(ring.keys.map(({ validity }) => validity)).toEqual(everyone.map(() => 'host_mismatch'));
 });
 
 test('a key that was added twice is invalid', async () => {
-  const log = newLog([anna, bob], [[anna, bob]]);
-  const twice = { ...log, added: [...log.added, { ...addedKey(bob), owner: 'U0MALLORY' }] };
+  const log = newKeyLog([anna, bob], [[anna, bob]]);
+  const twice = { ...log, addedKeys: [...log.addedKeys, { ...newAddedKey(bob), owner: 'U0MALLORY' }] };
   expect(await validOwners(twice)).toEqual(['U0ANNA']);
-  expect(await validOwners({ ...log, added: [...log.added, addedKey(anna)] })).toEqual([]);
+  expect(await validOwners({ ...log, addedKeys: [...log.addedKeys, newAddedKey(anna)] })).toEqual([]);
 });
 
 test('a key with another key’s fingerprint is invalid', async () => {
-  const { publicKey } = addedKey(mallory);
-  expect(await validOwners(newLog([], [], { added: [{ ...addedKey(anna), publicKey }] }))).toEqual([]);
+  const { publicKey } = newAddedKey(mallory);
+  expect(await validOwners(newKeyLog([], [], { addedKeys: [{ ...newAddedKey(anna), publicKey }] }))).toEqual(
+    [],
+  );
 });
 
 test('other people’s keys and revoked keys don’t count toward a person’s limit', () => {
   const addKeys = (owner: string, count: number) =>
-    Array.from({ length: count }, () => ({ ...addedKey(anna), owner }));
-  const isLimited = (changes: Partial<KeyLog>) => isAtKeyLimit(newLog([bob], [], changes), 'U0ANNA');
-  expect(isLimited({ added: addKeys('U0ANNA', MAX_KEYS) })).toBe(true);
-  expect(isLimited({ added: addKeys('U0ANNA', MAX_KEYS), revoked: [revoke(anna, anna)] })).toBe(false);
-  expect(isLimited({ added: [addedKey(bob), ...addKeys('U0ANNA', MAX_KEYS - 1)] })).toBe(false);
+    Array.from({ length: count }, () => ({ ...newAddedKey(anna), owner }));
+  const isLimited = (changes: Partial<KeyLog>) => isAtKeyLimit(newKeyLog([bob], [], changes), 'U0ANNA');
+  expect(isLimited({ addedKeys: addKeys('U0ANNA', MAX_KEYS) })).toBe(true);
+  expect(isLimited({ addedKeys: addKeys('U0ANNA', MAX_KEYS), revocations: [revoke(anna, anna)] })).toBe(
+    false,
+  );
+  expect(isLimited({ addedKeys: [newAddedKey(bob), ...addKeys('U0ANNA', MAX_KEYS - 1)] })).toBe(false);
 });
 
 test('a vouch for one person doesn’t make the key another person’s', async () => {
-  const log = newLog([anna, bob], [[anna, bob]]);
+  const log = newKeyLog([anna, bob], [[anna, bob]]);
   const stolen = {
     ...log,
-    added: log.added.map((key) => (key.owner === 'U0BOB' ? { ...key, owner: 'U0MALLORY' } : key)),
+    addedKeys: log.addedKeys.map((key) => (key.owner === 'U0BOB' ? { ...key, owner: 'U0MALLORY' } : key)),
   };
   expect(await validOwners(stolen)).toEqual(['U0ANNA']);
 });
 
 test('a vouch copied to another key’s event doesn’t vouch for that key', async () => {
-  const log = newLog([anna, bob, mallory], []);
+  const log = newKeyLog([anna, bob, mallory], []);
   const moved = {
     ...log,
-    vouched: [{ key: mallory.authenticator.fingerprint, signature: signVouch(anna, bob) }],
+    vouches: [{ key: mallory.authenticator.fingerprint, signature: signVouch(anna, bob) }],
   };
   expect(await validOwners(moved)).toEqual(['U0ANNA']);
 });
 
 test('a revocation needs the signature of the owner, a voucher or a root', async () => {
-  const log = newLog(everyone, [
+  const log = newKeyLog(everyone, [
     [anna, bob],
     [bob, carol],
   ]);
@@ -156,14 +170,16 @@ test('a revocation needs the signature of the owner, a voucher or a root', async
       signature: { ...revoke(bob, mallory).signature, key: anna.authenticator.fingerprint } as never,
     },
   }))
-    expect(await validOwners({ ...log, revoked: [each] }), what).toEqual(all);
+    expect(await validOwners({ ...log, revocations: [each] }), what).toEqual(all);
   for (const by of [anna, bob])
-    expect(await validOwners({ ...log, revoked: [revoke(bob, by)] })).toEqual(['U0ANNA']);
+    expect(await validOwners({ ...log, revocations: [revoke(bob, by)] })).toEqual(['U0ANNA']);
   for (const by of [anna, bob])
-    expect(await validOwners({ ...log, revoked: [revoke(carol, by)] })).toEqual(['U0ANNA', 'U0BOB']);
-  expect(await validOwners({ ...log, revoked: [{ ...bare, left: true }] }), 'by the bot').toEqual(['U0ANNA']);
+    expect(await validOwners({ ...log, revocations: [revoke(carol, by)] })).toEqual(['U0ANNA', 'U0BOB']);
+  expect(await validOwners({ ...log, revocations: [{ ...bare, left: true }] }), 'by the bot').toEqual([
+    'U0ANNA',
+  ]);
 });
 
 test('no key is valid while an event is missing', async () => {
-  expect(await validOwners(newLog([anna, bob], [[anna, bob]], { isComplete: false }))).toEqual([]);
+  expect(await validOwners(newKeyLog([anna, bob], [[anna, bob]], { isComplete: false }))).toEqual([]);
 });

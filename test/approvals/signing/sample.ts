@@ -13,7 +13,7 @@ import { Authenticator } from '../../support/authenticator.ts';
 export const RELYING_PARTY: RelyingParty = { id: 'steward.example', origin: 'https://steward.example' };
 export const VERIFIER = createVerifier(RELYING_PARTY);
 
-/** 64 hex digits, never used before. */
+/** A unique nonce: 64 hex digits. */
 export const newNonce = () => randomBytes(32).toString('hex');
 
 /** A person with a passkey. */
@@ -26,8 +26,8 @@ export function newSigner(owner: string, relyingParty = RELYING_PARTY): Signer {
   return { owner, authenticator: new Authenticator(relyingParty) };
 }
 
-/** A person's key after it was added. */
-export function addedKey({ owner, authenticator }: Signer): AddedKey {
+/** A person's passkey, as the key log stores it. */
+export function newAddedKey({ owner, authenticator }: Signer): AddedKey {
   const { fingerprint, publicKey, credential } = authenticator;
   return {
     ...{ fingerprint, owner, publicKey, credential },
@@ -37,52 +37,51 @@ export function addedKey({ owner, authenticator }: Signer): AddedKey {
   };
 }
 
-/** One person vouches for the key of another. */
-export function signVouch(voucher: Signer, of: Signer): Assertion<VouchChallenge> {
+/** Signs that one person vouches for another's key. */
+export function signVouch(voucher: Signer, keyOwner: Signer): Assertion<VouchChallenge> {
   return voucher.authenticator.assert({
     by: voucher.owner,
     decision: 'vouch',
-    key: of.authenticator.fingerprint,
+    key: keyOwner.authenticator.fingerprint,
     nonce: newNonce(),
-    of: of.owner,
+    of: keyOwner.owner,
   });
 }
 
-/** A log of added keys and their vouchers. */
-export function newLog(
+/** A log to which all signers have added their keys. */
+export function newKeyLog(
   signers: readonly Signer[],
-  vouched: readonly (readonly [voucher: Signer, of: Signer])[],
-  more: Partial<KeyLog> = {},
+  vouchPairs: readonly (readonly [voucher: Signer, of: Signer])[],
+  overrides: Partial<KeyLog> = {},
 ): KeyLog {
   return {
-    added: signers.map(addedKey),
-    vouched: vouched.map(([voucher, of]) => ({
-      key: of.authenticator.fingerprint,
-      signature: signVouch(voucher, of),
+    addedKeys: signers.map(newAddedKey),
+    vouches: vouchPairs.map(([voucher, keyOwner]) => ({
+      key: keyOwner.authenticator.fingerprint,
+      signature: signVouch(voucher, keyOwner),
     })),
-    revoked: [],
+    revocations: [],
     isComplete: true,
-    ...more,
+    ...overrides,
   };
 }
 
-/** One person revokes the key of another. */
+/** Signs that one person revokes another's key. */
 export function signRevocation(
-  by: Signer,
-  of: Signer,
+  revoker: Signer,
+  keyOwner: Signer,
   reason: 'retired' | 'compromised' = 'retired',
 ): Assertion<RevokeChallenge> {
-  return by.authenticator.assert({
-    by: by.owner,
+  return revoker.authenticator.assert({
+    by: revoker.owner,
     decision: 'revoke',
-    key: of.authenticator.fingerprint,
+    key: keyOwner.authenticator.fingerprint,
     nonce: newNonce(),
-    of: of.owner,
+    of: keyOwner.owner,
     reason,
   });
 }
 
-/** The operator's roots. */
-export function rootsOf(...signers: readonly Signer[]): ReadonlySet<string> {
+export function getRootFingerprints(...signers: readonly Signer[]): ReadonlySet<string> {
   return new Set(signers.map(({ authenticator }) => authenticator.fingerprint));
 }

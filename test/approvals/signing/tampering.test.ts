@@ -13,20 +13,20 @@ import {
 } from '../../../src/approvals/signing/assertion.ts';
 import { buildKeyRing, type KeyLog } from '../../../src/approvals/signing/key-ring.ts';
 import { computeFingerprint, coseToSpki, spkiToCose } from '../../../src/approvals/signing/public-key.ts';
-import type { Misbehaviour } from '../../support/authenticator.ts';
+import type { Misbehavior } from '../../support/authenticator.ts';
 import fc, { runs } from '../../support/properties.ts';
-import { newLog, newNonce, newSigner, RELYING_PARTY, rootsOf } from './sample.ts';
+import { getRootFingerprints, newKeyLog, newNonce, newSigner, RELYING_PARTY } from './sample.ts';
 
 /* Changed signatures and chains are invalid. */
 
 const [anna, bob, carol] = [newSigner('U0ANNA'), newSigner('U0BOB'), newSigner('U0CAROL')];
-const roots = rootsOf(anna);
+const roots = getRootFingerprints(anna);
 const subject = {
-  statement: 'c'.repeat(64),
-  policy: 3,
+  statementHash: 'c'.repeat(64),
+  policyVersion: 3,
   binding: { order: 'zr0gsgvnnxvt', requesters: ['U0ALICE'] },
 };
-const log = newLog(
+const log = newKeyLog(
   [anna, bob, carol],
   [
     [anna, bob],
@@ -39,7 +39,7 @@ const signed: ApprovalSignature = { signature: carol.authenticator.assert(challe
 /** Whether Carol's approval counts. A new verifier has no cached results. */
 async function counts(approval: ApprovalSignature, keys: KeyLog = log, userId = 'U0CAROL'): Promise<boolean> {
   const verifier = createVerifier(RELYING_PARTY);
-  const ring = await buildKeyRing(keys, { roots, verifier, left: new Set() });
+  const ring = await buildKeyRing(keys, { roots, verifier, departedIds: new Set() });
   return (await findSignatureDifference({ userId, signed: approval }, subject, ring, verifier)) === undefined;
 }
 
@@ -103,17 +103,17 @@ test('a randomly changed signature never counts', async () => {
 });
 
 test('a signature with a randomly changed chain never counts', async () => {
-  const links = log.vouched as unknown as Json;
+  const links = log.vouches as unknown as Json;
   const all = leafPaths(links);
   await fc.assert(
     fc.asyncProperty(tampering, async ({ path, at, by }) => {
       const changedLinks = withChange(links, all[path % all.length] ?? [], (leaf) =>
         changeLeaf(leaf, at, by),
       ) as unknown;
-      const vouched = (changedLinks as KeyLog['vouched']).filter(
+      const vouches = (changedLinks as KeyLog['vouches']).filter(
         ({ signature }) => vouchAssertionSchema.safeParse(signature).success,
       );
-      expect(await counts(signed, { ...log, vouched })).toBe(false);
+      expect(await counts(signed, { ...log, vouches })).toBe(false);
     }),
     { numRuns: runs(1_000) },
   );
@@ -121,12 +121,12 @@ test('a signature with a randomly changed chain never counts', async () => {
 
 test('an approval is only valid for its approver, statement, policy version and order', async () => {
   const verifier = createVerifier(RELYING_PARTY);
-  const ring = await buildKeyRing(log, { roots, verifier, left: new Set() });
+  const ring = await buildKeyRing(log, { roots, verifier, departedIds: new Set() });
   const differs = (changes: Partial<typeof subject>, userId = 'U0CAROL') =>
     findSignatureDifference({ userId, signed }, { ...subject, ...changes }, ring, verifier);
   expect(await differs({})).toBeUndefined();
-  expect(await differs({ statement: 'd'.repeat(64) })).toBe('statement');
-  expect(await differs({ policy: 4 })).toBe('policy');
+  expect(await differs({ statementHash: 'd'.repeat(64) })).toBe('statement');
+  expect(await differs({ policyVersion: 4 })).toBe('policy');
   expect(await differs({ binding: { ...subject.binding, requesters: ['U0BOB'] } })).toBe('order');
   expect(await differs({}, 'U0BOB')).toBe('approver');
   expect(
@@ -134,7 +134,7 @@ test('an approval is only valid for its approver, statement, policy version and 
   ).toBe('unsigned');
 });
 
-test.each<[string, Misbehaviour]>([
+test.each<[string, Misbehavior]>([
   ['without user verification', { isUserVerified: false }],
   ['at another origin', { origin: 'https://steward.example.evil.example' }],
   ['for another host', { rpId: 'evil.example' }],

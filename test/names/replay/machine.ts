@@ -23,8 +23,8 @@ import { newOrder } from '../../orders/sample.ts';
 import type { Sequence, Step } from './sequence.ts';
 
 /*
- * Runs the product's functions on a sequence. The results use their own words, so that they stay comparable
- * when the functions change.
+ * Runs the product's functions on a sequence. The results have their own format, so that they stay comparable
+ * when the product's types change.
  */
 
 /** The state after a step. */
@@ -35,13 +35,13 @@ export interface NameState {
   readonly renewedUntil: string | undefined;
   readonly deletedAt: string | undefined;
   readonly doubt: string | undefined;
-  /** The changes added to an incident in this step, and its state. */
+  /** The changes that this step added to an incident, and the incident's state. */
   readonly incident: readonly string[];
 }
 
 export interface ReplayResult {
   readonly steps: readonly NameState[];
-  /** For the order whose response was lost. */
+  /** Evidence of the outcome of the order whose response was lost. */
   readonly evidence: string;
 }
 
@@ -51,15 +51,15 @@ export async function replay({ name, steps }: Sequence): Promise<ReplayResult> {
   let knownChanges: readonly KnownChange[] = [];
   let incident: Incident | undefined;
   const orders: NameOrder[] = [];
-  const known: NameState[] = [];
-  let lost: { readonly order: Order; readonly item: OrderItem } | undefined;
+  const states: NameState[] = [];
+  let lostOrder: { readonly order: Order; readonly item: OrderItem } | undefined;
   const sightings: RegistrySighting[] = [];
-  let last: RegistryLookup | undefined;
+  let lastLookup: RegistryLookup | undefined;
 
   const observe = (observation: Observation, at: Date) => {
     const merged = mergeObservation(history, observation);
     ({ history } = merged);
-    const { unexplained, ...after } = explainChanges({
+    const { unexplainedChanges, ...after } = explainChanges({
       changes: merged.changes,
       history,
       orders,
@@ -68,7 +68,7 @@ export async function replay({ name, steps }: Sequence): Promise<ReplayResult> {
     ({ knownChanges } = after);
     const update = updateIncidents(incident === undefined ? [] : [incident], {
       name,
-      unexplained,
+      unexplainedChanges,
       history,
       at,
     });
@@ -83,11 +83,11 @@ export async function replay({ name, steps }: Sequence): Promise<ReplayResult> {
     const { at } = step;
     switch (step.kind) {
       case 'registry':
-        // A name without a record is missing from the parent zone as well.
-        last = parseRegistryAnswer(step.answer, name, at, ABSENT);
-        watched = { ...watched, ...updateDatesAfterLookup(watched, last) };
-        sightings.unshift({ at, seen: findNewValues(history, last) });
-        return observe(last, at);
+        // A name without a record isn't in the parent zone either.
+        lastLookup = parseRegistryAnswer(step.answer, name, at, ABSENT);
+        watched = { ...watched, ...updateDatesAfterLookup(watched, lastLookup) };
+        sightings.unshift({ at, seen: findNewValues(history, lastLookup) });
+        return observe(lastLookup, at);
       case 'dns': {
         const servers =
           step.nameServers === undefined ? createUnknownFact('timeout') : createFact(step.nameServers);
@@ -95,12 +95,12 @@ export async function replay({ name, steps }: Sequence): Promise<ReplayResult> {
         return observe({ name, at, facts: { nameservers: servers, parent_nameservers: servers, ds } }, at);
       }
       case 'order': {
-        const order = orderOf(name, step, known.length);
+        const order = buildOrder(name, step, states.length);
         const [item] = order.items;
         if (item === undefined) throw new Error('missing item');
-        orders.push(nameOrderOf(order.id, step));
-        if (step.isLost) lost = { order, item };
-        else watched = buildWatchListChange(order, item, watched, at)?.after ?? watched;
+        orders.push(buildNameOrder(order.id, step));
+        if (step.isLost) lostOrder = { order, item };
+        else watched = buildWatchListChange(order, item, watched, at)?.updatedDomain ?? watched;
         return [];
       }
       case 'date':
@@ -113,48 +113,54 @@ export async function replay({ name, steps }: Sequence): Promise<ReplayResult> {
     }
   };
   for (const step of steps) {
-    const found = runStep(step);
-    known.push(getState(watched, found));
+    const incidentChanges = runStep(step);
+    states.push(getState(watched, incidentChanges));
   }
 
-  if (lost === undefined || last === undefined) return { steps: known, evidence: 'none' };
-  const { order, item } = lost;
-  const sentAt = item.sentAt ?? last.at;
-  const evidence = findProofOrHint({ order, sentAt, history, sightings, orders, now: last.at }, last);
-  return { steps: known, evidence: formatEvidence(evidence) };
+  if (lostOrder === undefined || lastLookup === undefined) return { steps: states, evidence: 'none' };
+  const { order, item } = lostOrder;
+  const sentAt = item.sentAt ?? lastLookup.at;
+  const evidence = findProofOrHint(
+    { order, sentAt, history, sightings, orders, now: lastLookup.at },
+    lastLookup,
+  );
+  return { steps: states, evidence: formatEvidence(evidence) };
 }
 
 function getState(
-  { expiry, renewed, deletedAt, doubt }: WatchedDomain,
+  { expiry, unpublishedRenewal, deletedAt, doubt }: WatchedDomain,
   incident: readonly string[],
 ): NameState {
   return {
     date: expiry?.at.toISOString(),
     source: expiry?.source,
-    renewedUntil: renewed?.until.toISOString(),
+    renewedUntil: unpublishedRenewal?.until.toISOString(),
     deletedAt: deletedAt?.toISOString(),
-    doubt: doubt && codeOf(doubt),
+    doubt: doubt && getDoubtCode(doubt),
     incident,
   };
 }
 
-function codeOf(doubt: UnreliableDateReason): string {
+function getDoubtCode(doubt: UnreliableDateReason): string {
   if (doubt.code === 'distrusted') return doubt.distrust.code;
   if (doubt.code !== 'undated') return doubt.code;
   return isRetryableProblem(doubt.problem) ? 'unavailable' : 'unreadable';
 }
 
-function orderOf(name: string, step: Extract<Step, { kind: 'order' }>, n: number): Order {
+function buildOrder(name: string, step: Extract<Step, { kind: 'order' }>, n: number): Order {
   const { at, task, years, nameServers, isLost } = step;
   const order = newOrder([name], { id: `order-${n}`, task, input: { period: years, nameServers } });
-  const done = isLost ? ({ state: 'UNKNOWN' } as const) : ({ state: 'SUCCEEDED', answeredAt: at } as const);
-  return { ...order, items: order.items.map((item) => ({ ...item, ...done, sentAt: at })) };
+  const outcome = isLost
+    ? ({ state: 'UNKNOWN' } as const)
+    : ({ state: 'SUCCEEDED', answeredAt: at } as const);
+  return { ...order, items: order.items.map((item) => ({ ...item, ...outcome, sentAt: at })) };
 }
 
-function nameOrderOf(id: string, step: Extract<Step, { kind: 'order' }>): NameOrder {
+function buildNameOrder(id: string, step: Extract<Step, { kind: 'order' }>): NameOrder {
   const { task, at, nameServers, isLost } = step;
-  const names = task === 'nameservers' || task === 'create' || task === 'transfer' ? { nameServers } : {};
-  return { id, task, state: isLost ? 'unknown' : 'succeeded', sentAt: at, ...names };
+  const delegation =
+    task === 'nameservers' || task === 'create' || task === 'transfer' ? { nameServers } : {};
+  return { id, task, state: isLost ? 'unknown' : 'succeeded', sentAt: at, ...delegation };
 }
 
 function formatEvidence(evidence: Evidence): string {

@@ -1,9 +1,9 @@
 import type { RdapAnswer } from '../../../src/registry/rdap/client.ts';
-import { seeded } from '../../support/seeded.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 /*
- * Random lives of a name: registry and DNS lookups, and orders, and people's actions. A name has a true
- * state, and every response shows it in one of the ways of real registries and resolvers.
+ * Random lives of names: registry and DNS lookups, orders, and people's actions. Each name has a true state.
+ * Responses show it as real registries and resolvers do: in various forms, outdated or incomplete.
  */
 
 const HOUR_MS = 3_600_000;
@@ -15,7 +15,7 @@ type SequenceTask = (typeof ORDER_TASKS)[number];
 export type Step = { readonly at: Date } & (
   | { readonly kind: 'registry'; readonly answer: RdapAnswer }
   | { readonly kind: 'dns'; readonly nameServers: readonly string[] | undefined; readonly isSigned: boolean }
-  /** An order through the bot. If a response was lost, evidence of the outcome is looked up at the end. */
+  /** An order through the bot. If its response was lost, the replay looks for evidence at the end. */
   | {
       readonly kind: 'order';
       readonly task: SequenceTask;
@@ -34,7 +34,7 @@ export interface Sequence {
   readonly steps: readonly Step[];
 }
 
-interface State {
+interface TrueState {
   readonly registrar: string;
   readonly expiresAt: number;
   readonly registeredAt: number;
@@ -48,140 +48,144 @@ interface State {
 }
 
 const START = Date.UTC(2026, 10, 22);
-/** Zones with documented periods, without them, and unknown ones. */
+/** Zones with and without documented periods, and unknown zones. */
 const ZONES = ['com', 'rest', 'bar', 'example', 'de'];
 const REGISTRARS = ['Ours Registrar Ltd', 'OURS REGISTRAR, LTD.', 'Other Registrar GmbH', 'Third Names Inc'];
-const SERVERS = [
+const NAMESERVER_SETS = [
   ['ns1.dns.example', 'ns2.dns.example'],
   ['ns1.other.example', 'ns2.other.example'],
   ['ns1.thief.example'],
 ];
-const LOCKS = ['client transfer prohibited', 'client delete prohibited'];
+const LOCK_STATUSES = ['client transfer prohibited', 'client delete prohibited'];
 
-/** The sequence of a seed, which is always the same. */
+/** Creates a random sequence. The same seed always gives the same sequence. */
 export function createSequence(seed: number): Sequence {
-  const random = seeded(seed);
-  const upTo = (limit: number) => Math.floor(random() * limit);
+  const random = seededRandom(seed);
+  const pickBelow = (limit: number) => Math.floor(random() * limit);
   const chance = (part: number) => random() < part;
   const oneOf = <T>(values: readonly T[]): T => {
-    const [value] = values.slice(upTo(values.length));
+    const [value] = values.slice(pickBelow(values.length));
     if (value === undefined) throw new Error('no values to choose from');
     return value;
   };
   const name = `cafe${seed}.${oneOf(ZONES)}`;
-  let now = START + upTo(30) * DAY_MS;
-  let state: State = {
+  let now = START + pickBelow(30) * DAY_MS;
+  let state: TrueState = {
     registrar: oneOf(REGISTRARS.slice(0, 2)),
-    expiresAt: now + (20 + upTo(500)) * DAY_MS,
-    registeredAt: now - (100 + upTo(1_000)) * DAY_MS,
+    expiresAt: now + (20 + pickBelow(500)) * DAY_MS,
+    registeredAt: now - (100 + pickBelow(1_000)) * DAY_MS,
     transferredAt: undefined,
     changedAt: now - 50 * DAY_MS,
     deletedAt: undefined,
-    statuses: ['active', ...LOCKS],
-    nameServers: SERVERS[0] ?? [],
+    statuses: ['active', ...LOCK_STATUSES],
+    nameServers: NAMESERVER_SETS[0] ?? [],
     isSigned: chance(0.3),
     isRegistered: !chance(0.05),
   };
-  let stale = state;
+  let previousState = state;
   const steps: Step[] = [];
 
-  const changeState = (changes: Partial<State>) => {
-    stale = state;
+  const changeState = (changes: Partial<TrueState>) => {
+    previousState = state;
     state = { ...state, ...changes, changedAt: now };
   };
-  const bodyOf = (shown: State) => recordOf(name, shown, { chance, oneOf });
-  const answer = (): RdapAnswer => {
-    const origin = { server: 'rdap.example', secure: !chance(0.05) };
+  const buildBody = (shown: TrueState) => buildRecord(name, shown, { chance, oneOf });
+  const createAnswer = (): RdapAnswer => {
+    const origin = { server: 'rdap.example', isSecure: !chance(0.05) };
     if (chance(0.06)) {
       const code = oneOf(['busy', 'http_status'] as const);
       return {
         kind: 'unavailable',
         problem: { code },
-        ...(chance(0.5) && { retryAfterMs: upTo(5) * HOUR_MS }),
+        ...(chance(0.5) && { retryAfterMs: pickBelow(5) * HOUR_MS }),
       };
     }
     if (chance(0.03)) return { kind: 'answered', body: oneOf<unknown>([{}, [], 'no', null]), ...origin };
     if (chance(0.02))
-      return { kind: 'answered', body: recordOf('other.com', state, { chance, oneOf }), ...origin };
-    const shown = chance(0.12) ? stale : state;
+      return { kind: 'answered', body: buildRecord('other.com', state, { chance, oneOf }), ...origin };
+    const shown = chance(0.12) ? previousState : state;
     return shown.isRegistered
-      ? { kind: 'answered', body: bodyOf(shown), ...origin }
+      ? { kind: 'answered', body: buildBody(shown), ...origin }
       : { kind: 'not_found', ...origin };
   };
   const addLookups = () => {
-    const times = 1 + upTo(3);
-    for (let look = 0; look < times; look += 1) {
-      steps.push({ kind: 'registry', at: new Date(now), answer: answer() });
+    const times = 1 + pickBelow(3);
+    for (let lookupIndex = 0; lookupIndex < times; lookupIndex += 1) {
+      steps.push({ kind: 'registry', at: new Date(now), answer: createAnswer() });
       if (chance(0.5)) {
-        const nameServers = chance(0.08) ? undefined : chance(0.1) ? stale.nameServers : state.nameServers;
+        const nameServers = chance(0.08)
+          ? undefined
+          : chance(0.1)
+            ? previousState.nameServers
+            : state.nameServers;
         steps.push({ kind: 'dns', at: new Date(now), nameServers, isSigned: state.isSigned });
       }
-      now += chance(0.7) ? 30 * 60_000 : upTo(72) * HOUR_MS;
+      now += chance(0.7) ? 30 * 60_000 : pickBelow(72) * HOUR_MS;
     }
   };
-  const order = (task: SequenceTask, isLost: boolean, isDone: boolean) => {
-    const years = 1 + upTo(2);
-    const nameServers = oneOf(SERVERS.slice(0, 2));
+  const addOrder = (task: SequenceTask, isLost: boolean, isDone: boolean) => {
+    const years = 1 + pickBelow(2);
+    const nameServers = oneOf(NAMESERVER_SETS.slice(0, 2));
     steps.push({ kind: 'order', at: new Date(now), task, years, nameServers, isLost });
-    if (isDone) changeState(effectOf(task, state, { now, years, nameServers }));
+    if (isDone) changeState(getTaskEffect(task, state, { now, years, nameServers }));
   };
 
   addLookups();
-  const turns = 1 + upTo(4);
+  const turns = 1 + pickBelow(4);
   for (let turn = 0; turn < turns; turn += 1) {
-    now += upTo(60) * DAY_MS;
-    const event = upTo(14);
-    if (event < 4) order(oneOf(ORDER_TASKS), false, !chance(0.1));
+    now += pickBelow(60) * DAY_MS;
+    const event = pickBelow(14);
+    if (event < 4) addOrder(oneOf(ORDER_TASKS), false, !chance(0.1));
     else if (event === 4) changeState({ expiresAt: addYear(state.expiresAt) });
     else if (event === 5)
       changeState({
         registrar: oneOf(REGISTRARS.slice(2)),
         ...(chance(0.6) && { transferredAt: now, expiresAt: addYear(state.expiresAt) }),
-        ...(chance(0.5) && { nameServers: SERVERS[2] ?? [], statuses: ['active'] }),
+        ...(chance(0.5) && { nameServers: NAMESERVER_SETS[2] ?? [], statuses: ['active'] }),
       });
-    else if (event === 6) changeState({ nameServers: oneOf(SERVERS), isSigned: chance(0.5) });
+    else if (event === 6) changeState({ nameServers: oneOf(NAMESERVER_SETS), isSigned: chance(0.5) });
     else if (event === 7)
-      changeState({ statuses: oneOf([['active'], ['pending transfer'], ['active', ...LOCKS]]) });
+      changeState({ statuses: oneOf([['active'], ['pending transfer'], ['active', ...LOCK_STATUSES]]) });
     else if (event === 8)
       changeState({ deletedAt: now, statuses: [oneOf(['redemption period', 'pending delete'])] });
     else if (event === 9) changeState({ isRegistered: !state.isRegistered, registeredAt: now });
     else if (event === 10) {
-      now = Math.max(now, state.expiresAt + upTo(40) * DAY_MS);
+      now = Math.max(now, state.expiresAt + pickBelow(40) * DAY_MS);
       changeState({ expiresAt: addYear(state.expiresAt), statuses: ['active', 'auto renew period'] });
     } else if (event === 11) {
-      steps.push({ kind: 'date', at: new Date(now), expiresAt: new Date(now + upTo(400) * DAY_MS) });
+      steps.push({ kind: 'date', at: new Date(now), expiresAt: new Date(now + pickBelow(400) * DAY_MS) });
     } else if (event === 12) steps.push({ kind: 'transfer_confirmed', at: new Date(now) });
     addLookups();
   }
-  now += upTo(8) * DAY_MS;
-  order(oneOf(ORDER_TASKS), true, chance(0.7));
-  now += chance(0.7) ? upTo(50) * 60_000 : upTo(10) * DAY_MS;
+  now += pickBelow(8) * DAY_MS;
+  addOrder(oneOf(ORDER_TASKS), true, chance(0.7));
+  now += chance(0.7) ? pickBelow(50) * 60_000 : pickBelow(10) * DAY_MS;
   if (chance(0.3)) addLookups();
-  steps.push({ kind: 'registry', at: new Date(now), answer: answer() });
+  steps.push({ kind: 'registry', at: new Date(now), answer: createAnswer() });
   return { name, steps };
 }
 
-function effectOf(
+function getTaskEffect(
   task: SequenceTask,
-  state: State,
+  state: TrueState,
   order: { readonly now: number; readonly years: number; readonly nameServers: readonly string[] },
-): Partial<State> {
+): Partial<TrueState> {
   const { now, years, nameServers } = order;
-  const later = (from: number) => Array.from({ length: years }).reduce<number>((at) => addYear(at), from);
+  const addYears = (from: number) => Array.from({ length: years }).reduce<number>((at) => addYear(at), from);
   switch (task) {
     case 'create':
       return {
         isRegistered: true,
         registeredAt: now,
         registrar: 'Ours Registrar Ltd',
-        expiresAt: later(now),
+        expiresAt: addYears(now),
         deletedAt: undefined,
         statuses: ['active'],
         nameServers,
       };
     case 'renew':
       // Registries round dates differently.
-      return { expiresAt: later(state.expiresAt) - (years === 2 ? 20 * HOUR_MS : 0) };
+      return { expiresAt: addYears(state.expiresAt) - (years === 2 ? 20 * HOUR_MS : 0) };
     case 'transfer':
       return {
         registrar: 'Ours Registrar Ltd',
@@ -209,9 +213,9 @@ interface Choices {
   readonly oneOf: <T>(values: readonly T[]) => T;
 }
 
-/** The record of a name (RFC 9083), with members left out, in another order, or in another form. */
-function recordOf(name: string, state: State, { chance, oneOf }: Choices): unknown {
-  const event = (eventAction: string, at: number | undefined) =>
+/** Builds a name's record (RFC 9083) with random omissions, orders and spellings. */
+function buildRecord(name: string, state: TrueState, { chance, oneOf }: Choices): unknown {
+  const buildEvents = (eventAction: string, at: number | undefined) =>
     at === undefined ? [] : [{ eventAction, eventDate: new Date(at).toISOString() }];
   const registrar = {
     objectClassName: 'entity',
@@ -237,20 +241,20 @@ function recordOf(name: string, state: State, { chance, oneOf }: Choices): unkno
   };
   const hasExpiry = !chance(0.04);
   const events = [
-    ...(hasExpiry ? event('expiration', state.expiresAt) : []),
-    ...event('registration', state.registeredAt),
-    ...event('last changed', state.changedAt),
-    ...(chance(0.7) ? event('transfer', state.transferredAt) : []),
-    ...(chance(0.5) ? event('deletion', state.deletedAt) : []),
+    ...(hasExpiry ? buildEvents('expiration', state.expiresAt) : []),
+    ...buildEvents('registration', state.registeredAt),
+    ...buildEvents('last changed', state.changedAt),
+    ...(chance(0.7) ? buildEvents('transfer', state.transferredAt) : []),
+    ...(chance(0.5) ? buildEvents('deletion', state.deletedAt) : []),
     ...(chance(0.01) ? [{ eventAction: 'expiration', eventDate: 'soon' }] : []),
   ];
-  const written = (status: string) =>
+  const formatStatus = (status: string) =>
     chance(0.2) ? status.replace(/ ([a-z])/g, (_, letter: string) => letter.toUpperCase()) : status;
   return {
     objectClassName: 'domain',
     ldhName: chance(0.3) ? name.toUpperCase() : name,
     events: chance(0.3) ? events.toReversed() : events,
-    ...(!chance(0.05) && { status: state.statuses.map(written) }),
+    ...(!chance(0.05) && { status: state.statuses.map(formatStatus) }),
     ...(!chance(0.1) && {
       entities: oneOf([[registrar, registrant], [registrant, registrar], [registrar], [registrant]]),
     }),

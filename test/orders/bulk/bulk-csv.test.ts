@@ -1,23 +1,22 @@
 import { describe, expect, it, test } from 'vitest';
 import { decodeFile, MAX_CSV_BYTES } from '../../../src/lib/csv.ts';
 import type { BulkTask } from '../../../src/orders/bulk/columns.ts';
-import { MAX_ROWS, readBulkFile } from '../../../src/orders/bulk/read-csv.ts';
+import { MAX_ROWS, parseBulkFile } from '../../../src/orders/bulk/read-csv.ts';
 
-/** The rows of a valid file. */
-async function readFile(task: BulkTask, text: string) {
-  const read = await readBulkFile(task, text);
-  if (!read.ok) throw new Error(`the file was refused: ${JSON.stringify(read.issues)}`);
-  return read;
+async function parseValidFile(task: BulkTask, text: string) {
+  const parsedFile = await parseBulkFile(task, text);
+  if (!parsedFile.ok) throw new Error(`the file was refused: ${JSON.stringify(parsedFile.issues)}`);
+  return parsedFile;
 }
 
 const readIssues = async (task: BulkTask, text: string) => {
-  const read = await readBulkFile(task, text);
-  return read.ok ? [] : read.issues;
+  const parsedFile = await parseBulkFile(task, text);
+  return parsedFile.ok ? [] : parsedFile.issues;
 };
 
 describe('a valid file', () => {
   it('gives each row the input of its task', async () => {
-    const { rows, badRows } = await readFile('renew', 'name,period\ncafe.rest,2\n BAR.rest. ,\n');
+    const { rows, badRows } = await parseValidFile('renew', 'name,period\ncafe.rest,2\n BAR.rest. ,\n');
     expect(badRows).toEqual([]);
     expect(rows.map(({ line, name, input }) => [line, name, input])).toEqual([
       [2, 'cafe.rest', { names: ['cafe.rest'], period: 2 }],
@@ -31,7 +30,7 @@ describe('a valid file', () => {
     '"ns1.example.net;ns2.example.net"',
     '"ns1.example.net, NS2.example.net."',
   ])('splits nameservers in their cell: %s', async (cell) => {
-    const { rows } = await readFile('nameservers', `name,nameservers\ncafe.rest,${cell}`);
+    const { rows } = await parseValidFile('nameservers', `name,nameservers\ncafe.rest,${cell}`);
     expect(rows[0]?.input).toEqual({
       name: 'cafe.rest',
       nameServers: ['ns1.example.net', 'ns2.example.net'],
@@ -46,17 +45,19 @@ describe('a valid file', () => {
     ['columns in another order', 'period,name\n2,cafe.rest'],
     ['empty columns without a heading at the end', 'name;period;;\r\ncafe.rest;2;;\r\n'],
   ])('may have %s', async (_what, text) => {
-    expect((await readFile('renew', text)).rows).toMatchObject([{ name: 'cafe.rest', input: { period: 2 } }]);
+    expect((await parseValidFile('renew', text)).rows).toMatchObject([
+      { name: 'cafe.rest', input: { period: 2 } },
+    ]);
   });
 
   it('keeps an auth code unchanged and secret', async () => {
-    const read = await readFile(
+    const parsedFile = await parseValidFile(
       'transfer',
       'name,auth,ownerc,adminc,techc,name servers\ncafe.rest,"\'=a,b""c",1,2,3,ns1.example.net ns2.example.net',
     );
-    expect(read.rows[0]?.secret?.reveal()).toBe('\'=a,b"c');
-    expect(JSON.stringify(read)).not.toContain('a,b');
-    expect(read.rows[0]?.input).toEqual({
+    expect(parsedFile.rows[0]?.secret?.reveal()).toBe('\'=a,b"c');
+    expect(JSON.stringify(parsedFile)).not.toContain('a,b');
+    expect(parsedFile.rows[0]?.input).toEqual({
       name: 'cafe.rest',
       ownerc: 1,
       adminc: 2,
@@ -67,17 +68,18 @@ describe('a valid file', () => {
 });
 
 describe('a file of another program', () => {
-  const rows = (text: string) =>
-    readFile('renew', text).then((read) => read.rows.map(({ line, name }) => `${line} ${name}`));
+  const listRows = (text: string) =>
+    parseValidFile('renew', text).then((read) => read.rows.map(({ line, name }) => `${line} ${name}`));
 
   it('may mix line endings without losing rows or line numbers', async () => {
-    const six = 'name,period\r\nm1.rest,1\r\nm2.rest,1\r\nm3.rest,1\nm4.rest,1\nm5.rest,1\r\nm6.rest,1\r\n';
+    const mixedEndings =
+      'name,period\r\nm1.rest,1\r\nm2.rest,1\r\nm3.rest,1\nm4.rest,1\nm5.rest,1\r\nm6.rest,1\r\n';
     const expected = [1, 2, 3, 4, 5, 6].map((n) => `${n + 1} m${n}.rest`);
-    expect(await rows(six)).toEqual(expected);
-    // CR LF or CR after the header only; CR after rows; a blank line with other line endings.
-    expect(await rows('name,period\r\na.rest,1\nb.rest,1\nc.rest,1')).toHaveLength(3);
-    expect(await rows('name,period\ra.rest,1\r\nb.rest,1\rc.rest,1')).toHaveLength(3);
-    expect(await rows('name,period\na.rest,1\n\r\n\rb.rest,1')).toEqual(['2 a.rest', '5 b.rest']);
+    expect(await listRows(mixedEndings)).toEqual(expected);
+    // Line endings of the header, of single rows and of blank lines differ from the others.
+    expect(await listRows('name,period\r\na.rest,1\nb.rest,1\nc.rest,1')).toHaveLength(3);
+    expect(await listRows('name,period\ra.rest,1\r\nb.rest,1\rc.rest,1')).toHaveLength(3);
+    expect(await listRows('name,period\na.rest,1\n\r\n\rb.rest,1')).toEqual(['2 a.rest', '5 b.rest']);
   });
 
   it.each([
@@ -85,7 +87,7 @@ describe('a file of another program', () => {
     ['sep= in quotes, with a byte order mark', '\ufeff"sep=;"\r\nname;period\r\nm1.rest;1'],
     ['SEP= and a tab', 'SEP=\t\nname\tperiod\nm1.rest\t1'],
   ])('may begin with %s', async (_what, text) => {
-    expect(await rows(text)).toEqual(['3 m1.rest']);
+    expect(await listRows(text)).toEqual(['3 m1.rest']);
   });
 
   it.each([
@@ -96,7 +98,7 @@ describe('a file of another program', () => {
     ['bars', 'name|period'],
   ])('may have headings with %s', async (_what, header) => {
     const separator = header.includes('|') ? '|' : ';';
-    expect(await rows(`${header}\nm1.rest\u00a0${separator}\u200b1`)).toEqual(['2 m1.rest']);
+    expect(await listRows(`${header}\nm1.rest\u00a0${separator}\u200b1`)).toEqual(['2 m1.rest']);
   });
 
   it('that combines two lists is refused at the second header', async () => {
@@ -126,12 +128,12 @@ describe('an unreadable file is refused with the reason and line', () => {
   });
 
   it('one row more than the limit', async () => {
-    const file = (rows: number) =>
+    const createFile = (rows: number) =>
       `name\n${Array.from({ length: rows }, (_, index) => `n${index}.rest`).join('\n')}`;
-    expect(await readIssues('delete', file(MAX_ROWS + 1))).toEqual([
+    expect(await readIssues('delete', createFile(MAX_ROWS + 1))).toEqual([
       { line: MAX_ROWS + 2, code: 'too_many_rows', limit: MAX_ROWS },
     ]);
-    expect((await readFile('delete', file(MAX_ROWS))).rows).toHaveLength(MAX_ROWS);
+    expect((await parseValidFile('delete', createFile(MAX_ROWS))).rows).toHaveLength(MAX_ROWS);
   });
 });
 
@@ -146,13 +148,13 @@ describe('an invalid row is listed, and other rows are kept', () => {
   ])('%s', async (_what, task, row, issue) => {
     const header = task === 'renew' ? 'name,period' : 'name,nameservers';
     const good = task === 'renew' ? 'good.rest,1' : 'good.rest,ns1.example.net ns2.example.net';
-    const { rows, badRows } = await readFile(task, `${header}\n${row}\n${good}`);
+    const { rows, badRows } = await parseValidFile(task, `${header}\n${row}\n${good}`);
     expect(rows.map(({ name }) => name)).toEqual(['good.rest']);
     expect(badRows).toEqual([{ line: 2, name: row.split(',')[0], issues: [expect.objectContaining(issue)] }]);
   });
 
   it('a transfer without an auth code and a contact gets both errors', async () => {
-    const { badRows } = await readFile(
+    const { badRows } = await parseValidFile(
       'transfer',
       'name,auth,ownerc,adminc,techc,nameservers\nx.rest,,1,,3,ns1.example.net ns2.example.net',
     );
@@ -163,7 +165,7 @@ describe('an invalid row is listed, and other rows are kept', () => {
   });
 
   it('the first of duplicate rows is kept, and none of conflicting rows', async () => {
-    const { rows, badRows } = await readFile(
+    const { rows, badRows } = await parseValidFile(
       'renew',
       'name,period\nsame.rest,1\nSAME.rest,1\nother.rest,1\nother.rest,2\nlast.rest,1',
     );
@@ -176,26 +178,35 @@ describe('an invalid row is listed, and other rows are kept', () => {
   });
 });
 
-describe('a file’s encoding', () => {
+describe('a file', () => {
   const text = 'name\nmünchen.rest\n';
-  const utf16 = (bytes: Buffer) => bytes.swap16();
+  const toBigEndian = (bytes: Buffer) => bytes.swap16();
 
   it.each([
     ['UTF-8', Buffer.from(text)],
     ['UTF-8 with a byte order mark', Buffer.from(`\ufeff${text}`)],
-    ['UTF-16 as Excel writes it', Buffer.from(`\ufeff${text}`, 'utf16le')],
-    ['UTF-16 in big-endian order', utf16(Buffer.from(`\ufeff${text}`, 'utf16le'))],
+    ['UTF-16 with a byte order mark, as in Excel', Buffer.from(`\ufeff${text}`, 'utf16le')],
+    [
+      'UTF-16 in big-endian order with a byte order mark',
+      toBigEndian(Buffer.from(`\ufeff${text}`, 'utf16le')),
+    ],
     ['UTF-16 without a byte order mark', Buffer.from(text, 'utf16le')],
-    ['UTF-16 in big-endian order without a byte order mark', utf16(Buffer.from(text, 'utf16le'))],
-  ])('can be %s', async (_what, bytes) => {
+    ['UTF-16 in big-endian order without a byte order mark', toBigEndian(Buffer.from(text, 'utf16le'))],
+  ])('can be encoded as %s', async (_what, bytes) => {
     const decoded = decodeFile(bytes);
-    expect(decoded.ok && (await readFile('delete', decoded.text)).rows[0]?.name).toBe('xn--mnchen-3ya.rest');
+    expect(decoded.ok && (await parseValidFile('delete', decoded.text)).rows[0]?.name).toBe(
+      'xn--mnchen-3ya.rest',
+    );
   });
 
   it.each([
     ['Latin 1', Buffer.from('name\ncafe.rest\nmünchen.rest\n', 'latin1'), { code: 'not_text', line: 3 }],
-    ['a zero in UTF-8', Buffer.from('name\nca\0fe.rest\n'), { code: 'not_text', line: 2 }],
-    ['a zero in UTF-16', Buffer.from('name\nca\0fe.rest\n', 'utf16le'), { code: 'not_text', line: 2 }],
+    ['a zero byte in UTF-8', Buffer.from('name\nca\0fe.rest\n'), { code: 'not_text', line: 2 }],
+    [
+      'a zero character in UTF-16',
+      Buffer.from('name\nca\0fe.rest\n', 'utf16le'),
+      { code: 'not_text', line: 2 },
+    ],
     ['UTF-32', Buffer.from('n\0a\0m\0e\0\n\0', 'utf16le'), { code: 'not_text', line: 1 }],
     ['too many bytes', Buffer.alloc(MAX_CSV_BYTES + 1, 'a'), { code: 'too_large', maxBytes: MAX_CSV_BYTES }],
   ])('is refused: %s', (_what, bytes, issue) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { approveOrder, resumeOrder } from '../../../src/approvals/approve.ts';
 import { denyOrder } from '../../../src/approvals/deny.ts';
-import { readBulkFile } from '../../../src/orders/bulk/read-csv.ts';
+import { parseBulkFile } from '../../../src/orders/bulk/read-csv.ts';
 import { isPaused } from '../../../src/orders/bulk/waves.ts';
 import { confirmOrder } from '../../../src/orders/confirm-draft.ts';
 import type { Order } from '../../../src/orders/order.ts';
@@ -9,8 +9,8 @@ import { stopOrder } from '../../../src/orders/stop.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import { refusalText } from '../../../src/slack/orders/refusal.view.ts';
 import { HOUR_MS, MINUTE_MS, newGate, type Rig, requireAccepted, startRig, waitUntil } from '../rig.ts';
-import { buildRenewal } from '../sample.ts';
-import { DONE, newServiceError, type ScriptedService, untilAborted } from '../scripted-service.ts';
+import { buildRenewalRequest } from '../sample.ts';
+import { failOnAbort, newServiceError, type ScriptedService, SUCCESS_ENVELOPE } from '../scripted-service.ts';
 
 /* Bulk orders with the real store. */
 
@@ -21,22 +21,28 @@ beforeAll(async () => {
 beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
-const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index + 1}.rest`);
-const renewals = (count: number) =>
-  names(count).map((name) => ({ name, input: { names: [name], period: 1 } }));
+const createNames = (count: number) => Array.from({ length: count }, (_, index) => `n${index + 1}.rest`);
+const createRenewalRows = (count: number) =>
+  createNames(count).map((name) => ({ name, input: { names: [name], period: 1 } }));
 
 type Row = { readonly name: string; readonly input: unknown; readonly secret?: Secret };
 
-/** Alice's draft with these rows. */
 async function requestDraft(
   rows: readonly Row[],
   task: 'renew' | 'nameservers' | 'transfer' = 'renew',
 ): Promise<Order> {
-  const bulk = { rows: rows.map(({ secret, ...row }) => ({ ...row, secret })), findings: [], skipped: 0 };
+  const bulk = {
+    rows: rows.map(({ secret, ...row }) => ({ ...row, secret })),
+    findings: [],
+    skippedCount: 0,
+  };
   return requireAccepted(await rig.request(task, {}, { bulk }));
 }
 
-async function approve(rows: readonly Row[], task?: 'renew' | 'nameservers' | 'transfer'): Promise<Order> {
+async function createApprovedOrder(
+  rows: readonly Row[],
+  task?: 'renew' | 'nameservers' | 'transfer',
+): Promise<Order> {
   const { id } = await requestDraft(rows, task);
   const confirmed = await confirmOrder(rig.orders, id, 'U0ALICE');
   if (confirmed.kind !== 'confirmed') throw new Error(`confirming failed: ${confirmed.kind}`);
@@ -46,31 +52,31 @@ async function approve(rows: readonly Row[], task?: 'renew' | 'nameservers' | 't
   return outcome.order;
 }
 
-const nameOf = (ctid: string) => `n${ctid.split('.')[1]}.rest`;
-/** The service refuses these names. */
-const refuseNames = (...refused: readonly string[]): ScriptedService['answer'] => {
+const getNameOfRow = (ctid: string) => `n${ctid.split('.')[1]}.rest`;
+/** Answers requests for these names with an error, and others with success. */
+const createAnswerRefusing = (...refusedNames: readonly string[]): ScriptedService['answer'] => {
   return async ({ ctid }) => {
-    if (refused.includes(nameOf(ctid)))
+    if (refusedNames.includes(getNameOfRow(ctid)))
       throw newServiceError('refused', { code: 'EF01055', httpStatus: 400 });
-    return DONE;
+    return SUCCESS_ENVELOPE;
   };
 };
-const statesOf = (order: Order) => order.items.map(({ state }) => state);
+const listItemStates = (order: Order) => order.items.map(({ state }) => state);
 const countStates = (order: Order) =>
   Object.fromEntries(
-    [...new Set(statesOf(order))].map((state) => [
+    [...new Set(listItemStates(order))].map((state) => [
       state,
-      statesOf(order).filter((each) => each === state).length,
+      listItemStates(order).filter((each) => each === state).length,
     ]),
   );
 
 describe('a bulk order', () => {
   it('starts as a draft with its rows and hash, and is approved with that hash', async () => {
-    const order = await requestDraft(renewals(3));
+    const order = await requestDraft(createRenewalRows(3));
     expect(order.state).toBe('DRAFT');
     const saved = await rig.read(order.id);
     expect(saved.items.map(({ ctid, name, input }) => [ctid, name, input])).toEqual(
-      names(3).map((name, index) => [`${order.id}.${index + 1}`, name, { names: [name], period: 1 }]),
+      createNames(3).map((name, index) => [`${order.id}.${index + 1}`, name, { names: [name], period: 1 }]),
     );
     expect(saved.statementHash).toMatch(/^[0-9a-f]{64}$/);
     expect(saved.bulk).toMatchObject({ waveSize: 20, unreviewedFrom: 1 });
@@ -83,16 +89,16 @@ describe('a bulk order', () => {
   });
 
   it('can’t be confirmed if one of its names has an open order', async () => {
-    const order = await requestDraft(renewals(3));
-    const open = await rig.requestAccepted('renew', { names: ['n2.rest'], period: 1 });
+    const order = await requestDraft(createRenewalRows(3));
+    const openOrder = await rig.requestAccepted('renew', { names: ['n2.rest'], period: 1 });
     expect(await confirmOrder(rig.orders, order.id, 'U0ALICE')).toMatchObject({
       kind: 'already_open',
-      order: { id: open.id },
+      order: { id: openOrder.id },
     });
   });
 
   it('isn’t sent if a row was changed after the approval', async () => {
-    const order = await approve(renewals(3));
+    const order = await createApprovedOrder(createRenewalRows(3));
     await rig.sql(
       `UPDATE order_items SET input = '{"names":["n2.rest"],"period":10}' WHERE order_id = $1 AND n = 2`,
       order.id,
@@ -109,14 +115,14 @@ describe('a bulk order', () => {
 
 describe('the rows of a bulk order', () => {
   it('are read again before each wave, and a changed row stops the rest', async () => {
-    const order = await approve(renewals(45));
+    const order = await createApprovedOrder(createRenewalRows(45));
     rig.service.answer = async ({ ctid }) => {
       if (ctid === `${order.id}.3`)
         await rig.sql(
           `UPDATE order_items SET input = '{"names":["n25.rest"],"period":9}' WHERE order_id = $1 AND n = 25`,
           order.id,
         );
-      return DONE;
+      return SUCCESS_ENVELOPE;
     };
     await rig.runDue();
     expect(rig.service.received).toHaveLength(20);
@@ -132,27 +138,27 @@ describe('the rows of a bulk order', () => {
   it('are each sent once with their own input, four at a time', async () => {
     let running = 0;
     let maxRunning = 0;
-    const four = newGate();
+    const gateOfFour = newGate();
     rig.service.answer = async () => {
       running += 1;
       maxRunning = Math.max(maxRunning, running);
-      if (running === 4) four.open();
-      await four.opened;
+      if (running === 4) gateOfFour.open();
+      await gateOfFour.opened;
       running -= 1;
-      return DONE;
+      return SUCCESS_ENVELOPE;
     };
-    const rows = names(45).map((name, index) => ({
+    const rows = createNames(45).map((name, index) => ({
       name,
       input: { names: [name], period: (index % 3) + 1 },
     }));
-    const order = await approve(rows);
+    const order = await createApprovedOrder(rows);
     await rig.runDue();
     expect(await rig.read(order.id)).toMatchObject({ state: 'SUCCEEDED' });
     expect(maxRunning).toBe(4);
     expect(rig.service.received).toHaveLength(45);
     for (const [index, { name, input }] of rows.entries()) {
       const sent = rig.service.received.filter(({ ctid }) => ctid === `${order.id}.${index + 1}`);
-      expect(sent.map(({ description }) => description)).toEqual([buildRenewal(name, input.period)]);
+      expect(sent.map(({ description }) => description)).toEqual([buildRenewalRequest(name, input.period)]);
     }
   });
 
@@ -167,23 +173,23 @@ describe('the rows of a bulk order', () => {
       );
       await new Promise((resolve) => setImmediate(resolve));
       endedRows.push(n);
-      return DONE;
+      return SUCCESS_ENVELOPE;
     };
-    const order = await approve(renewals(61));
+    const order = await createApprovedOrder(createRenewalRows(61));
     await rig.main.execute(order.id);
     expect(startedRows, 'rows sent by one claim').toHaveLength(61);
   });
 
   it('have their own auth codes, which are sealed and wiped when the row ends', async () => {
-    const read = await readBulkFile(
+    const read = await parseBulkFile(
       'transfer',
-      `name,auth,ownerc,adminc,techc,nameservers\n${names(6)
+      `name,auth,ownerc,adminc,techc,nameservers\n${createNames(6)
         .map((name, index) => `${name},CANARY-${index + 1},1,2,3,ns1.example.net ns2.example.net`)
         .join('\n')}`,
     );
     if (!read.ok) throw new Error(JSON.stringify(read.issues));
-    rig.service.answer = refuseNames('n2.rest');
-    const order = await approve(
+    rig.service.answer = createAnswerRefusing('n2.rest');
+    const order = await createApprovedOrder(
       read.rows.map(({ name, input, secret }) => ({ name, input, ...(secret && { secret }) })),
       'transfer',
     );
@@ -199,7 +205,7 @@ describe('the rows of a bulk order', () => {
       'body' in description ? description.body : undefined,
     );
     expect(sent).toHaveLength(6);
-    for (const [index, name] of names(6).entries()) {
+    for (const [index, name] of createNames(6).entries()) {
       const body = sent.find((each) => JSON.stringify(each).includes(`"${name}"`));
       const auth = typeof body === 'object' && body !== null && 'auth' in body ? body['auth'] : undefined;
       expect(auth instanceof Secret && auth.reveal()).toBe(`CANARY-${index + 1}`);
@@ -229,8 +235,15 @@ describe('the rows of a bulk order', () => {
 
 describe('a bulk order after too many failures', () => {
   it('pauses after three refusals in a row, and a person can resume it', async () => {
-    rig.service.answer = refuseNames('n3.rest', 'n4.rest', 'n5.rest', 'n6.rest', 'n7.rest', 'n8.rest');
-    const order = await approve(renewals(30));
+    rig.service.answer = createAnswerRefusing(
+      'n3.rest',
+      'n4.rest',
+      'n5.rest',
+      'n6.rest',
+      'n7.rest',
+      'n8.rest',
+    );
+    const order = await createApprovedOrder(createRenewalRows(30));
     await rig.runDue();
     const paused = await rig.read(order.id);
     expect(paused).toMatchObject({ state: 'APPROVED', bulk: { pause: { code: 'refusals' } } });
@@ -250,7 +263,7 @@ describe('a bulk order after too many failures', () => {
       ok: false,
       refusal: { code: 'not_an_approver', action: 'resume' },
     });
-    rig.service.answer = async () => DONE;
+    rig.service.answer = async () => SUCCESS_ENVELOPE;
     expect(await resumeOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({ ok: true });
     await rig.runDue();
     const after = await rig.read(order.id);
@@ -263,18 +276,17 @@ describe('a bulk order after too many failures', () => {
     });
   });
 
-  /** An order of 30 rows that Bob approved, paused after three refusals. */
-  async function requestPaused(): Promise<Order> {
-    rig.service.answer = refuseNames('n3.rest', 'n4.rest', 'n5.rest');
-    const { id } = await approve(renewals(30));
+  /** Approves an order of 30 rows, and runs it until three refusals pause it. */
+  async function createPausedOrder(): Promise<Order> {
+    rig.service.answer = createAnswerRefusing('n3.rest', 'n4.rest', 'n5.rest');
+    const { id } = await createApprovedOrder(createRenewalRows(30));
     await rig.runDue();
     const order = await rig.read(id);
     expect(isPaused(order)).toBe(true);
-    rig.service.answer = async () => DONE;
+    rig.service.answer = async () => SUCCESS_ENVELOPE;
     return order;
   }
   const resume = (orderId: string, userId: string) => resumeOrder(rig.orders, orderId, userId);
-  /** Runs the order and returns how many rows were sent. */
   async function countSentAfterRun(order: Order): Promise<number> {
     const before = rig.service.received.length;
     await rig.runDue();
@@ -283,7 +295,7 @@ describe('a bulk order after too many failures', () => {
   }
 
   it('needs the approvals of a stricter policy, and each approver’s resume counts as one', async () => {
-    const order = await requestPaused();
+    const order = await createPausedOrder();
     rig.setPolicy(5, { decision: 'approve', approvers: ['U0DORA', 'U0FAY'], needed: 2 });
     expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'approvals_missing' } });
     expect(await resume(order.id, 'U0EVE')).toMatchObject({ refusal: { code: 'not_an_approver' } });
@@ -297,7 +309,7 @@ describe('a bulk order after too many failures', () => {
   });
 
   it('fails if nobody resumes it in time, and sent rows keep their results', async () => {
-    const order = await requestPaused();
+    const order = await createPausedOrder();
     rig.advanceClock(72 * HOUR_MS - 1);
     expect(await countSentAfterRun(order)).toBe(0);
     expect(isPaused(await rig.read(order.id))).toBe(true);
@@ -306,20 +318,22 @@ describe('a bulk order after too many failures', () => {
     expect(await countSentAfterRun(order)).toBe(0);
     const after = await rig.read(order.id);
     expect(after).toMatchObject({ state: 'FAILED', closedAt: rig.now });
-    for (const [index, was] of order.items.entries())
+    for (const [index, itemBefore] of order.items.entries())
       expect(after.items[index]).toMatchObject(
-        was.state === 'WAITING' ? { state: 'FAILED', result: { summary: { code: 'pause_expired' } } } : was,
+        itemBefore.state === 'WAITING'
+          ? { state: 'FAILED', result: { summary: { code: 'pause_expired' } } }
+          : itemBefore,
       );
     expect(await resume(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'not_paused' } });
   });
 
   it('pauses after a wave with more than a tenth unknown, and the rest can be stopped', async () => {
-    const lost = ['n5.rest', 'n9.rest', 'n13.rest'];
+    const lostNames = ['n5.rest', 'n9.rest', 'n13.rest'];
     rig.service.answer = async ({ ctid }) => {
-      if (lost.includes(nameOf(ctid))) throw newServiceError('unknown_outcome');
-      return DONE;
+      if (lostNames.includes(getNameOfRow(ctid))) throw newServiceError('unknown_outcome');
+      return SUCCESS_ENVELOPE;
     };
-    const order = await approve(renewals(40));
+    const order = await createApprovedOrder(createRenewalRows(40));
     await rig.runDue();
     const paused = await rig.read(order.id);
     expect(paused.bulk?.pause).toMatchObject({ code: 'unknown', wave: 1, rows: 20 });
@@ -330,8 +344,8 @@ describe('a bulk order after too many failures', () => {
     expect(countStates(after)['WAITING']).toBeUndefined();
   });
 
-  it('pauses for 72 hours if the claim finds too many unknown rows', async () => {
-    const order = await approve(renewals(30));
+  it('pauses for 72 hours if too many rows are unknown when a worker claims it', async () => {
+    const order = await createApprovedOrder(createRenewalRows(30));
     await rig.sql(`UPDATE order_items SET state = 'UNKNOWN' WHERE order_id = $1 AND n <= 3`, order.id);
     await rig.main.execute(order.id);
     expect(rig.service.received).toEqual([]);
@@ -342,13 +356,13 @@ describe('a bulk order after too many failures', () => {
   });
 
   it('delays the wave while the service is busy, without losing rows', async () => {
-    let busy = 3;
+    let busyResponsesLeft = 3;
     rig.service.answer = async () => {
-      busy -= 1;
-      if (busy >= 0) throw newServiceError('busy', { retryAfterMs: 5_000 });
-      return DONE;
+      busyResponsesLeft -= 1;
+      if (busyResponsesLeft >= 0) throw newServiceError('busy', { retryAfterMs: 5_000 });
+      return SUCCESS_ENVELOPE;
     };
-    const order = await approve(renewals(25));
+    const order = await createApprovedOrder(createRenewalRows(25));
     await rig.runDue();
     expect(countStates(await rig.read(order.id))['SUCCEEDED'], 'rows done before the retry').toBe(17);
     rig.advanceClock(MINUTE_MS);
@@ -359,13 +373,13 @@ describe('a bulk order after too many failures', () => {
 
 describe('a process that dies', () => {
   it('leaves sent rows unknown, and another process sends the rest', async () => {
-    const dying = rig.startProcess();
-    const started = dying.execute.bind(dying);
+    const dyingProcess = rig.startProcess();
+    const execute = dyingProcess.execute.bind(dyingProcess);
     rig.service.answer = async ({ ctid }, signal) =>
-      nameOf(ctid) === 'n6.rest' ? untilAborted(signal) : DONE;
-    const order = await approve(renewals(30));
-    // Row 6 stays marked as sent, which the next process finds.
-    const running = started(order.id);
+      getNameOfRow(ctid) === 'n6.rest' ? failOnAbort(signal) : SUCCESS_ENVELOPE;
+    const order = await createApprovedOrder(createRenewalRows(30));
+    // Row 6 gets no response, so the next process finds it marked as sent.
+    const execution = execute(order.id);
     await waitUntil('all but one row of the first wave have ended', async () => {
       const { SENT: sent, SUCCEEDED: done } = countStates(await rig.read(order.id));
       return sent === 1 && done === 19;
@@ -373,13 +387,13 @@ describe('a process that dies', () => {
     rig.advanceClock(2 * MINUTE_MS);
     await rig.recover();
     expect((await rig.read(order.id)).items[5]).toMatchObject({ state: 'UNKNOWN' });
-    rig.service.answer = async () => DONE;
+    rig.service.answer = async () => SUCCESS_ENVELOPE;
     await rig.runDue();
     const after = await rig.read(order.id);
     expect(countStates(after)).toEqual({ SUCCEEDED: 29, UNKNOWN: 1 });
     expect(rig.service.received).toHaveLength(30);
-    dying.shutDown();
-    await running;
+    dyingProcess.shutDown();
+    await execution;
     expect(rig.service.received).toHaveLength(30);
   });
 });

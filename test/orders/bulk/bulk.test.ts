@@ -1,29 +1,33 @@
 import { describe, expect, it } from 'vitest';
 import { buildBulkInput, planBulk, type RowFacts } from '../../../src/orders/bulk/bulk.ts';
 import type { BulkTask } from '../../../src/orders/bulk/columns.ts';
-import { readBulkFile } from '../../../src/orders/bulk/read-csv.ts';
+import { parseBulkFile } from '../../../src/orders/bulk/read-csv.ts';
 import { hoursLater, START } from '../sample.ts';
 
 const WATCHED: RowFacts = { isWatched: true, isLapsing: false };
 
-async function plan(task: BulkTask, text: string, facts: Readonly<Record<string, Partial<RowFacts>>> = {}) {
-  const read = await readBulkFile(task, text);
+async function planFile(
+  task: BulkTask,
+  text: string,
+  facts: Readonly<Record<string, Partial<RowFacts>>> = {},
+) {
+  const read = await parseBulkFile(task, text);
   if (!read.ok) throw new Error(JSON.stringify(read.issues));
   return planBulk(task, read, (name) => ({ ...WATCHED, ...facts[name] }), START);
 }
 
-const file = (count: number, more = '') =>
-  `name,period\n${Array.from({ length: count }, (_, index) => `n${index}.rest,1`).join('\n')}\n${more}`;
-const price = (minor: number) => ({ price: { currency: 'EUR', minor } });
+const createRenewalFile = (count: number, extraRows = '') =>
+  `name,period\n${Array.from({ length: count }, (_, index) => `n${index}.rest,1`).join('\n')}\n${extraRows}`;
+const createPriceFacts = (minor: number) => ({ price: { currency: 'EUR', minor } });
 
 describe('rows that can’t be requested', () => {
   it('are skipped with the reason, in file order', async () => {
-    const { rows, skipped } = await plan(
+    const { rows, skipped } = await planFile(
       'renew',
       'name,period\nopen.rest,1\nbad,1\nno.rest,1\ngone.rest,1\nfine.rest,1',
       {
         'open.rest': { openOrderId: '7k2m9qx4h1ab' },
-        'no.rest': { refusedBy: 'nobody renews these' },
+        'no.rest': { refusingRuleNames: 'nobody renews these' },
         'gone.rest': { deletedAt: START },
       },
     );
@@ -38,19 +42,21 @@ describe('rows that can’t be requested', () => {
 
   it('don’t include registrations of names that were deleted before', async () => {
     const text = 'name,ownerc,adminc,techc,nameservers\nnew.rest,1,2,3,ns1.example.net ns2.example.net';
-    expect((await plan('create', text, { 'new.rest': { deletedAt: START } })).rows).toHaveLength(1);
+    expect((await planFile('create', text, { 'new.rest': { deletedAt: START } })).rows).toHaveLength(1);
   });
 });
 
 describe('a warning is shown for', () => {
-  const codes = (found: Awaited<ReturnType<typeof plan>>) =>
-    found.findings.map(({ code, names }) => [code, names]);
+  const listFindings = (bulkPlan: Awaited<ReturnType<typeof planFile>>) =>
+    bulkPlan.findings.map(({ code, names }) => [code, names]);
 
   it('a period that is far from the others and in only a few rows', async () => {
-    const found = await plan('renew', file(30, 'slip.rest,10\nalmost.rest,2'));
-    expect(codes(found)).toContainEqual(['unusual_period', ['slip.rest']]);
-    const many = Array.from({ length: 20 }, (_, index) => `long${index}.rest,10`).join('\n');
-    expect(codes(await plan('renew', file(30, many))).map(([code]) => code)).not.toContain('unusual_period');
+    const bulkPlan = await planFile('renew', createRenewalFile(30, 'slip.rest,10\nalmost.rest,2'));
+    expect(listFindings(bulkPlan)).toContainEqual(['unusual_period', ['slip.rest']]);
+    const manyLongRows = Array.from({ length: 20 }, (_, index) => `long${index}.rest,10`).join('\n');
+    expect(
+      listFindings(await planFile('renew', createRenewalFile(30, manyLongRows))).map(([code]) => code),
+    ).not.toContain('unusual_period');
   });
 
   it.each<[what: string, periods: number[], unusual: string[]]>([
@@ -60,20 +66,22 @@ describe('a warning is shown for', () => {
     ['less than twice as long', [3, 3, 5], []],
     ['a tenth of the rows', [...Array(18).fill(1), 5, 5], ['n18.rest', 'n19.rest']],
     ['more than a tenth', [...Array(17).fill(1), 5, 5], []],
-  ])('an unusual period, or not: %s', async (_, periods, unusual) => {
+  ])('only an unusual period: %s', async (_, periods, unusual) => {
     const text = `name,period\n${periods.map((period, index) => `n${index}.rest,${period}`).join('\n')}`;
-    const { findings } = await plan('renew', text);
+    const { findings } = await planFile('renew', text);
     expect(findings.find(({ code }) => code === 'unusual_period')?.names ?? []).toEqual(unusual);
   });
 
   it.each<[what: string, prices: number[], unusual: string[]]>([
     ['three times the median', [10, 10, 30], []],
     ['more than three times the median', [10, 10, 31], ['n2.rest']],
-    ['in the middle of the file', [10, 100, 10], ['n1.rest']],
-    ['one of two', [10, 100], ['n1.rest']],
-  ])('an unusual price, or not: %s', async (_, prices, unusual) => {
-    const facts = Object.fromEntries(prices.map((minor, index) => [`n${index}.rest`, price(minor)]));
-    const { findings } = await plan('renew', file(prices.length), facts);
+    ['a high price in the middle of the file', [10, 100, 10], ['n1.rest']],
+    ['the higher of two prices', [10, 100], ['n1.rest']],
+  ])('only an unusual price: %s', async (_, prices, unusual) => {
+    const facts = Object.fromEntries(
+      prices.map((minor, index) => [`n${index}.rest`, createPriceFacts(minor)]),
+    );
+    const { findings } = await planFile('renew', createRenewalFile(prices.length), facts);
     expect(findings.find(({ code }) => code === 'unusual_price')?.names ?? []).toEqual(unusual);
   });
 
@@ -81,7 +89,7 @@ describe('a warning is shown for', () => {
     const nameServers = 'ns1.example.net ns2.example.net';
     const text = `name,nameservers\nsoon.rest,${nameServers}\nlater.rest,${nameServers}`;
     const later = hoursLater(30 * 24);
-    const { findings } = await plan('nameservers', text, {
+    const { findings } = await planFile('nameservers', text, {
       'soon.rest': { expiresAt: new Date(later.getTime() - 1) },
       'later.rest': { expiresAt: later },
     });
@@ -90,28 +98,32 @@ describe('a warning is shown for', () => {
 
   it('a price far above the median, and for an unknown price', async () => {
     const prices = Object.fromEntries(
-      Array.from({ length: 9 }, (_, index) => [`n${index}.rest`, price(1_800)]),
+      Array.from({ length: 9 }, (_, index) => [`n${index}.rest`, createPriceFacts(1_800)]),
     );
-    const found = await plan('renew', file(9, 'dear.rest,1\nunknown.rest,1'), {
+    const bulkPlan = await planFile('renew', createRenewalFile(9, 'dear.rest,1\nunknown.rest,1'), {
       ...prices,
-      'dear.rest': price(9_000),
+      'dear.rest': createPriceFacts(9_000),
     });
-    expect(codes(found)).toContainEqual(['unusual_price', ['dear.rest']]);
-    expect(codes(found)).toContainEqual(['price_unknown', ['unknown.rest']]);
+    expect(listFindings(bulkPlan)).toContainEqual(['unusual_price', ['dear.rest']]);
+    expect(listFindings(bulkPlan)).toContainEqual(['price_unknown', ['unknown.rest']]);
   });
 
   it('a name that is not watched, set to lapse, in use, or of unknown use', async () => {
     expect(
-      codes(await plan('renew', file(1), { 'n0.rest': { isWatched: false, isLapsing: true, ...price(1) } })),
+      listFindings(
+        await planFile('renew', createRenewalFile(1), {
+          'n0.rest': { isWatched: false, isLapsing: true, ...createPriceFacts(1) },
+        }),
+      ),
     ).toEqual([
       ['not_watched', ['n0.rest']],
       ['set_to_lapse', ['n0.rest']],
     ]);
     const facts = {
-      'a.rest': { isInUse: 'yes', expiresAt: hoursLater(24) },
-      'b.rest': { isInUse: 'unknown' },
+      'a.rest': { usage: 'yes', expiresAt: hoursLater(24) },
+      'b.rest': { usage: 'unknown' },
     } as const;
-    expect(codes(await plan('delete', 'name\na.rest\nb.rest', facts))).toEqual([
+    expect(listFindings(await planFile('delete', 'name\na.rest\nb.rest', facts))).toEqual([
       ['in_use', ['a.rest']],
       ['use_unknown', ['b.rest']],
       ['expires_soon', ['a.rest']],

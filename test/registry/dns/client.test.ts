@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { encode } from 'dns-packet';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createDnsClient } from '../../../src/registry/dns/client.ts';
-import { clientFor, serveName, startDns } from './sandbox-dns.ts';
+import { createTestDnsClient, serveName, startDns } from './sandbox-dns.ts';
 
 const LINES = [
   '@ A 198.51.100.7',
@@ -18,10 +18,10 @@ const LINES = [
   'dangling CNAME nothing.cafe.rest',
 ];
 
-async function cafe(options: Parameters<typeof clientFor>[1] = {}) {
+async function cafe(options: Parameters<typeof createTestDnsClient>[1] = {}) {
   const dns = await startDns();
   const addresses = await serveName(dns, 'cafe.rest', LINES);
-  return { dns, addresses, client: clientFor(dns, options) };
+  return { dns, addresses, client: createTestDnsClient(dns, options) };
 }
 
 describe('an existing record', () => {
@@ -69,7 +69,7 @@ describe('an existing record', () => {
   test('is found through aliases that the server doesn’t follow itself', async () => {
     const { dns, addresses } = await cafe();
     const [address = ''] = addresses;
-    const client = clientFor(dns, { servers: [{ address, port: dns.port }] });
+    const client = createTestDnsClient(dns, { resolvers: [{ address, port: dns.port }] });
     expect(await client.query('www.cafe.rest', 'A')).toMatchObject({ kind: 'records' });
   });
 });
@@ -112,14 +112,14 @@ describe('a failed query', () => {
   test('ends if aliases are circular and the server doesn’t follow them', async () => {
     const { dns, addresses } = await cafe();
     const [address = ''] = addresses;
-    const client = clientFor(dns, { servers: [{ address, port: dns.port }] });
+    const client = createTestDnsClient(dns, { resolvers: [{ address, port: dns.port }] });
     expect(await client.query('first.cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'alias_loop' });
   });
 
   test('reports a referral, not an empty answer', async () => {
     const { dns } = await cafe();
-    const address = dns.world.addressOf('a.nic.rest') ?? '';
-    const client = clientFor(dns, { servers: [{ address, port: dns.port }] });
+    const address = dns.world.getAddress('a.nic.rest') ?? '';
+    const client = createTestDnsClient(dns, { resolvers: [{ address, port: dns.port }] });
     expect(await client.query('cafe.rest', 'MX')).toEqual({ kind: 'unanswered', failure: 'referral' });
   });
 
@@ -130,7 +130,7 @@ describe('a failed query', () => {
   });
 
   test('ends at once if there are no servers', async () => {
-    const client = createDnsClient({ servers: [], mayConnect: () => true });
+    const client = createDnsClient({ resolvers: [], mayConnect: () => true });
     expect(await client.query('cafe.rest', 'A')).toEqual({ kind: 'unanswered', failure: 'no_servers' });
   });
 
@@ -182,13 +182,13 @@ describe('unsolicited answers', () => {
   test('records of other names in the correct answer are ignored', async () => {
     const { dns } = await cafe();
     // A referral includes the addresses of nameservers.
-    const client = clientFor(dns);
+    const client = createTestDnsClient(dns);
     expect(await client.query('ns1.host.example', 'A')).toMatchObject({
-      records: [dns.world.addressOf('ns1.host.example')],
+      records: [dns.world.getAddress('ns1.host.example')],
     });
-    expect(await client.queryNameserver(dns.world.addressOf('a.nic.rest') ?? '', 'cafe.rest', 'A')).toEqual({
+    expect(await client.queryNameserver(dns.world.getAddress('a.nic.rest') ?? '', 'cafe.rest', 'A')).toEqual({
       kind: 'referral',
-      nameServers: ['ns1.host.example', 'ns2.host.example'],
+      nameservers: ['ns1.host.example', 'ns2.host.example'],
     });
   });
 
@@ -196,7 +196,7 @@ describe('unsolicited answers', () => {
     const { dns, client } = await cafe();
     for (let n = 0; n < 20; n += 1) await client.query('cafe.rest', 'A');
     expect(new Set(dns.questions.map(({ id }) => id)).size).toBeGreaterThan(15);
-    expect(new Set(dns.questions.map(({ fromPort }) => fromPort)).size).toBeGreaterThan(10);
+    expect(new Set(dns.questions.map(({ clientPort }) => clientPort)).size).toBeGreaterThan(10);
   });
 });
 
@@ -284,8 +284,8 @@ describe('a server that', () => {
     });
     await new Promise<void>((resolve) => server.bind(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
-    const servers = [{ address: '127.0.0.1', port: server.address().port }];
-    const client = createDnsClient({ servers, mayConnect: () => true, timeoutMs: 500, rounds: 1 });
+    const resolvers = [{ address: '127.0.0.1', port: server.address().port }];
+    const client = createDnsClient({ resolvers, mayConnect: () => true, timeoutMs: 500, rounds: 1 });
     return { client, asked };
   }
   const encodeA = (query: Buffer) =>
@@ -347,11 +347,15 @@ describe('a server that', () => {
 describe('several resolvers', () => {
   test('are asked in turn if one fails, and again in the next round', async () => {
     const [bad, good] = [await cafe(), await cafe()];
-    const servers = [bad, good].map(({ dns }) => ({ address: '127.0.0.1', port: dns.port }));
+    const resolvers = [bad, good].map(({ dns }) => ({ address: '127.0.0.1', port: dns.port }));
     bad.dns.faults.set({ kind: 'servfail' });
-    expect(await clientFor(bad.dns, { servers }).query('cafe.rest', 'A')).toMatchObject({ kind: 'records' });
+    expect(await createTestDnsClient(bad.dns, { resolvers }).query('cafe.rest', 'A')).toMatchObject({
+      kind: 'records',
+    });
     good.dns.faults.set({ kind: 'refused', times: 1 });
-    expect(await clientFor(bad.dns, { servers, rounds: 2 }).query('cafe.rest', 'A')).toMatchObject({
+    expect(
+      await createTestDnsClient(bad.dns, { resolvers, rounds: 2 }).query('cafe.rest', 'A'),
+    ).toMatchObject({
       kind: 'records',
     });
     expect(bad.dns.questions).toHaveLength(3);
@@ -363,11 +367,11 @@ describe('several resolvers', () => {
     await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done));
     const { port } = socket.address();
     await new Promise<void>((done) => socket.close(done));
-    const servers = [
+    const resolvers = [
       { address: '127.0.0.1', port },
       { address: '127.0.0.1', port: dns.port },
     ];
-    const client = clientFor(dns, { servers, timeoutMs: 600_000 });
+    const client = createTestDnsClient(dns, { resolvers, timeoutMs: 600_000 });
     expect(await client.query('cafe.rest', 'A')).toMatchObject({ kind: 'records' });
   });
 });
@@ -380,7 +384,7 @@ describe('one nameserver', () => {
       kind: 'records',
       records: ['198.51.100.7', '198.51.100.8'],
       authoritative: true,
-      ttl: 60,
+      ttlSeconds: 60,
     });
     expect(dns.questions).toMatchObject([{ server: 'ns1.host.example', recursionDesired: false }]);
     dns.faults.set({ kind: 'not_authoritative' });
@@ -409,10 +413,10 @@ describe('one nameserver', () => {
   test('reports the DS of a delegation when asked at the parent', async () => {
     const { dns, client } = await cafe();
     dns.world.delegate('cafe.rest', ['ns1.host.example'], ['1 13 2 ab']);
-    const address = dns.world.addressOf('a.nic.rest') ?? '';
+    const address = dns.world.getAddress('a.nic.rest') ?? '';
     expect(await client.queryNameserver(address, 'cafe.rest', 'NS')).toMatchObject({
       kind: 'referral',
-      nameServers: ['ns1.host.example'],
+      nameservers: ['ns1.host.example'],
     });
     expect(await client.queryNameserver(address, 'cafe.rest', 'DS')).toMatchObject({
       kind: 'records',
@@ -423,7 +427,7 @@ describe('one nameserver', () => {
   test('is not asked at a forbidden address', async () => {
     const { dns, addresses } = await cafe();
     const [address = ''] = addresses;
-    const client = clientFor(dns, { mayConnect: () => false });
+    const client = createTestDnsClient(dns, { mayConnect: () => false });
     expect(await client.queryNameserver(address, 'cafe.rest', 'A')).toEqual({
       kind: 'unanswered',
       failure: 'private_address',

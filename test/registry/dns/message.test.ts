@@ -1,6 +1,6 @@
 import { encode } from 'dns-packet';
 import { describe, expect, test } from 'vitest';
-import { encodeQuery, type Question, readResponse } from '../../../src/registry/dns/message.ts';
+import { encodeQuery, parseDnsResponse, type Question } from '../../../src/registry/dns/message.ts';
 import fc, { runs } from '../../support/properties.ts';
 
 const QUESTION: Question = { name: 'cafe.rest', type: 'A', recursive: true, dnssec: false };
@@ -17,26 +17,26 @@ const RESPONSE = encode({
 
 describe('a packet', () => {
   test('that answers the question is read', () => {
-    expect(readResponse(RESPONSE, ID, QUESTION)).toMatchObject({
+    expect(parseDnsResponse(RESPONSE, ID, QUESTION)).toMatchObject({
       kind: 'response',
       response: { rcode: 0, truncated: false, answers: [{ data: '198.51.100.7' }] },
     });
   });
 
   test('that is a question is unrelated', () => {
-    expect(readResponse(encodeQuery(ID, QUESTION, true), ID, QUESTION).kind).toBe('unrelated');
+    expect(parseDnsResponse(encodeQuery(ID, QUESTION, true), ID, QUESTION).kind).toBe('unrelated');
   });
 
   test.each<[string, Question]>([
     ['another type', { ...QUESTION, type: 'MX' }],
     ['another name', { ...QUESTION, name: 'cafe.example' }],
   ])('that answers a question for %s is unrelated', (_case, question) => {
-    expect(readResponse(RESPONSE, ID, question).kind).toBe('unrelated');
+    expect(parseDnsResponse(RESPONSE, ID, question).kind).toBe('unrelated');
   });
 
   test('that repeats no question or two questions is unrelated', () => {
     for (const questions of [[], [QUESTION, QUESTION]]) {
-      expect(readResponse(encode({ type: 'response', id: ID, questions }), ID, QUESTION).kind).toBe(
+      expect(parseDnsResponse(encode({ type: 'response', id: ID, questions }), ID, QUESTION).kind).toBe(
         'unrelated',
       );
     }
@@ -46,10 +46,10 @@ describe('a packet', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
         const packet = Buffer.from(bytes);
-        expect(readResponse(packet, ID, QUESTION).kind).not.toBe('response');
+        expect(parseDnsResponse(packet, ID, QUESTION).kind).not.toBe('response');
         if (packet.length >= 2) packet.writeUInt16BE(ID);
-        readResponse(packet, ID, QUESTION);
-        readResponse(
+        parseDnsResponse(packet, ID, QUESTION);
+        parseDnsResponse(
           Buffer.concat([RESPONSE.subarray(0, HEADER_BYTES + QUESTION_BYTES), packet]),
           ID,
           QUESTION,
@@ -69,7 +69,7 @@ describe('a packet', () => {
         packet[position] = (packet[position] ?? 0) ^ change;
         const changedLetterCase =
           change === 0x20 && /[a-z]/.test(String.fromCharCode(RESPONSE[position] ?? 0));
-        const read = readResponse(packet, ID, QUESTION);
+        const read = parseDnsResponse(packet, ID, QUESTION);
         if (!changedLetterCase) expect(read.kind).not.toBe('response');
         else expect(read.kind).toBe('response');
       }),

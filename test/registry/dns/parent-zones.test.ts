@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { createParentZones } from '../../../src/registry/dns/parent-zones.ts';
 import { newGate } from '../../orders/rig.ts';
-import { clientFor, startDns } from './sandbox-dns.ts';
+import { createTestDnsClient, startDns } from './sandbox-dns.ts';
 
 test('concurrent lookups of a zone share its queries, and aborting one doesn’t abort the others', async () => {
   const dns = await startDns();
-  const client = clientFor(dns);
+  const client = createTestDnsClient(dns);
   const { opened, open } = newGate();
   const asked: string[] = [];
   const parents = createParentZones(

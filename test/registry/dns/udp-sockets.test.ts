@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest';
-import { clientFor, serveName, startDns } from './sandbox-dns.ts';
+import { createTestDnsClient, serveName, startDns } from './sandbox-dns.ts';
 
 test('concurrent queries share a port up to a limit, and each gets only its own answer', async () => {
   const dns = await startDns();
   await serveName(dns, 'cafe.rest', ['@ A 198.51.100.7', '@ A 198.51.100.8', '@ AAAA 2001:DB8::7']);
-  const client = clientFor(dns);
+  const client = createTestDnsClient(dns);
   const openSockets = () => process.getActiveResourcesInfo().filter((each) => each.startsWith('UDP')).length;
   const before = openSockets();
   const types = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? 'A' : 'AAAA'));
@@ -14,10 +14,10 @@ test('concurrent queries share a port up to a limit, and each gets only its own 
     expect(answer).toMatchObject({ records });
   }
   await vi.waitFor(() => expect(openSockets(), 'sockets left open').toBe(before));
-  const ports = [...new Set(dns.questions.map(({ fromPort }) => fromPort))];
+  const ports = [...new Set(dns.questions.map(({ clientPort }) => clientPort))];
   expect(ports).toHaveLength(2);
   for (const port of ports) {
-    const questions = dns.questions.filter(({ fromPort }) => fromPort === port);
+    const questions = dns.questions.filter(({ clientPort }) => clientPort === port);
     expect(questions.length, 'questions from one port').toBeLessThanOrEqual(64);
     expect(new Set(questions.map(({ id }) => id)).size, 'ids from one port').toBe(questions.length);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findRecordUrl, readRdapBootstrap } from '../../../src/registry/rdap/bootstrap.ts';
+import { findRecordUrl, parseRdapBootstrap } from '../../../src/registry/rdap/bootstrap.ts';
 
 describe('the bootstrap file', () => {
   const file = {
@@ -18,7 +18,7 @@ describe('the bootstrap file', () => {
   };
 
   function addressOf(name: string, body: unknown = file): string | undefined {
-    const bootstrap = readRdapBootstrap(body);
+    const bootstrap = parseRdapBootstrap(body);
     if (!bootstrap) throw new Error('the bootstrap file was not read');
     return findRecordUrl(bootstrap, name)?.href;
   }
@@ -44,7 +44,7 @@ describe('the bootstrap file', () => {
   test.each([[undefined], [[]], [{}], [{ services: {} }], [{ services: [] }], [{ services: [['a']] }]])(
     'is refused if it is %j (case %#)',
     (body) => {
-      expect(readRdapBootstrap(body)).toBeUndefined();
+      expect(parseRdapBootstrap(body)).toBeUndefined();
     },
   );
 });

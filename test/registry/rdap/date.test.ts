@@ -22,7 +22,7 @@ test.each([
   ['2028-02-29T00:00:00Z', '2028-02-29T00:00:00.000Z'],
   ['2026-12-31T23:59:60Z', '2026-12-31T23:59:59.000Z'],
 ])('%s is exactly %s', (text, moment) => {
-  expect(parseRecordDate(text)).toEqual({ at: new Date(moment), isExact: true });
+  expect(parseRecordDate(text)).toEqual({ earliestTime: new Date(moment), isExact: true });
 });
 
 test.each([
@@ -35,7 +35,7 @@ test.each([
   ['2026-12-16Z', '2026-12-16T00:00:00.000Z'],
   ['2026-12-16+02:00', '2026-12-15T22:00:00.000Z'],
 ])('%s can mean %s at the earliest', (text, moment) => {
-  expect(parseRecordDate(text)).toEqual({ at: new Date(moment), isExact: false });
+  expect(parseRecordDate(text)).toEqual({ earliestTime: new Date(moment), isExact: false });
 });
 
 test.each([
@@ -69,7 +69,10 @@ test('any ISO timestamp is read to the second', () => {
   fc.assert(
     fc.property(moments, (moment) => {
       const second = Math.floor(moment.getTime() / 1000) * 1000;
-      expect(parseRecordDate(moment.toISOString())).toEqual({ at: new Date(second), isExact: true });
+      expect(parseRecordDate(moment.toISOString())).toEqual({
+        earliestTime: new Date(second),
+        isExact: true,
+      });
     }),
   );
 });

@@ -5,7 +5,7 @@ import https from 'node:https';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startChild } from '../../support/child.ts';
-import { TRUSTS_REGISTRY } from '../../support/registry.ts';
+import { REGISTRY_CA_ENV } from '../../support/registry.ts';
 
 /* A response is secure if the list of registries, each redirect and the record came over https. */
 
@@ -67,7 +67,7 @@ afterAll(() => {
 async function lookUpThrough(...bootstrapUrls: string[]): Promise<string[]> {
   const child = startChild(new URL('../../support/children/rdap-client.ts', import.meta.url), {
     args: bootstrapUrls,
-    env: TRUSTS_REGISTRY,
+    env: REGISTRY_CA_ENV,
   });
   expect(await child.ended, child.output()).toBe(0);
   return child.output().trim().split('\n');

@@ -34,7 +34,7 @@ async function ask(answer: (query: string) => string | Buffer | undefined, name 
 test('queries the name in the zone’s format', async () => {
   expect(await ask(() => RECORD)).toMatchObject({
     queries: ['cafe.hk\r\n'],
-    answer: { kind: 'record', expiry: { at: new Date('2027-04-03') } },
+    answer: { kind: 'record', expiry: { date: new Date('2027-04-03') } },
   });
   expect((await ask(() => '[Domain Name] CAFE.JP', 'cafe.jp')).queries).toEqual(['cafe.jp/e\r\n']);
 });
@@ -96,7 +96,7 @@ test('IANA’s referral is remembered, and never leads to a private address', as
         : 'domain: ZZ',
   );
   const client = createWhoisClient({
-    ...{ servers: new Map(), iana: iana.server, now: () => new Date('2026-11-27'), spacingMs: 0 },
+    ...{ servers: new Map(), ianaServer: iana.server, now: () => new Date('2026-11-27'), spacingMs: 0 },
   });
   const kinds = [];
   for (const name of ['cafe.xx', 'bar.xx', 'cafe.yy', 'cafe.zz'])

@@ -11,7 +11,7 @@ function read(zone: string, lines: string, label = 'Domain Name'): string {
   if (reading.kind !== 'record') return reading.kind;
   const { expiry } = reading;
   if (expiry === undefined) return 'not published';
-  return expiry.kind === 'read' ? expiry.at.toISOString().slice(0, 10) : `not readable: ${expiry.text}`;
+  return expiry.kind === 'read' ? expiry.date.toISOString().slice(0, 10) : `not readable: ${expiry.text}`;
 }
 
 describe('dates by zone', () => {
@@ -186,9 +186,9 @@ const SHAPES: readonly (readonly [lines: string, expected: string, zones: string
   ['Renewal Date: 2027-04-03', 'not published', 'com ug'],
   ['Date registered: 1999-05-27\nDate out of quarantine: 2027-04-03', 'not published', 'nl'],
   ['Registered on 12th June 2004\nRegistry fee due on 12th June each year', 'not published', 'je'],
-  ['Domain created: 1999-06-07 13:01:43 (GMT+0:00)', 'not published', 'kz'],
+  ['Domain creationDate: 1999-06-07 13:01:43 (GMT+0:00)', 'not published', 'kz'],
   ['changed: 20270403 10:00:00', 'not published', 'at'],
-  ['record created: 2005-05-10', 'not published', 'hu'],
+  ['record creationDate: 2005-05-10', 'not published', 'hu'],
   ['registered: 05/10/1996', 'not published', 'lu sm'],
   ['Registered:\tTue Dec 12 2000', 'not published', 'be'],
 ];
@@ -222,7 +222,7 @@ describe('answers', () => {
   test('with several records are read only for the name itself', () => {
     const text = 'Domain: other.rest\nexpires: 2026-12-01\n\nDomain: cafe.rest\r\nexpires: 2027-04-03\n';
     expect(parseWhoisResponse(text, 'cafe.rest', NOW)).toMatchObject({
-      expiry: { at: new Date('2027-04-03') },
+      expiry: { date: new Date('2027-04-03') },
     });
   });
 
@@ -231,8 +231,8 @@ describe('answers', () => {
       '    Domain name:\n        cafe.co.uk\n\n    Registrar:\n        Café Names Ltd [Tag = CAFE]\n        URL: https://cafe.example\n\n    Registered on: 10-Dec-2005\n    Expiry date: 10-Dec-2027\n';
     expect(parseWhoisResponse(text, 'cafe.co.uk', NOW)).toEqual({
       kind: 'record',
-      created: new Date('2005-12-10'),
-      expiry: { kind: 'read', at: new Date('2027-12-10') },
+      creationDate: new Date('2005-12-10'),
+      expiry: { kind: 'read', date: new Date('2027-12-10') },
       registrar: 'Café Names Ltd',
     });
   });
@@ -284,7 +284,7 @@ describe('answers', () => {
       fc.property(text, (body) => {
         const reading = parseWhoisResponse(`Domain: cafe.hk\n${body}`, 'cafe.hk', NOW);
         if (reading.kind !== 'record' || reading.expiry?.kind !== 'read') return;
-        expect(body).toContain(String(reading.expiry.at.getUTCDate()));
+        expect(body).toContain(String(reading.expiry.date.getUTCDate()));
       }),
     );
   });

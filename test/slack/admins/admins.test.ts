@@ -6,7 +6,7 @@ import type { NotificationStore } from '../../../src/outbox/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
 import {
   createDeparturePlanner,
-  createGroupPlanner,
+  createUnreadableGroupPlanner,
   recordUnreadableGroup,
   toDepartureSubject,
 } from '../../../src/slack/admins/admins.ts';
@@ -70,13 +70,13 @@ function sendDue(teamAccount = ACCOUNT) {
   const planning = slackContextWith({
     directory: createDirectory(web, workspace.teamId),
     adminsToNotify: async () => ['U0BOB', 'U0ADA'],
-    accounts: { team: { current: async () => teamAccount } },
+    accounts: { team: { find: async () => teamAccount } },
   });
   return notifyDue(
     notifierDeps(
       { notifications, web, now },
       {
-        group: createGroupPlanner(planning),
+        group: createUnreadableGroupPlanner(planning),
         departure: createDeparturePlanner(planning),
       },
     ),
@@ -111,21 +111,21 @@ test('an unreadable group is reported once a day, however many bots can’t read
 
 test('other admins learn that the linker of the team’s account left, once Slack responds', async () => {
   workspace.faults.set({ method: 'chat.postMessage', kind: 'http_500' });
-  await notifications.addIfMissing(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
+  await notifications.addSubjectIfMissing(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
   await sendDue();
   expect(listTextsToAda()).toEqual([]);
   workspace.faults.clear();
   nowMs += DAY_MS;
   const toBob = workspace.messages('D0BOB').length;
   await sendDue();
-  await notifications.addIfMissing(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
+  await notifications.addSubjectIfMissing(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
   await sendDue();
   expect(listTextsToAda()).toEqual([expect.stringContaining('<@U0BOB> left the workspace')]);
   expect(workspace.messages('D0BOB')).toHaveLength(toBob);
 });
 
 test('a departure isn’t reported if another admin has linked the account since', async () => {
-  await notifications.addIfMissing(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
+  await notifications.addSubjectIfMissing(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
   await sendDue({ ...ACCOUNT, linkedBy: 'U0CAROL' });
   expect(listTextsToAda()).toEqual([]);
 });

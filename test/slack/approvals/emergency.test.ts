@@ -2,24 +2,28 @@ import { expect, test } from 'vitest';
 import type { Order } from '../../../src/orders/order.ts';
 import {
   emergencyDirectMessage,
-  emergencyRecipients,
   emergencyReply,
+  listEmergencyRecipients,
   signedOffReply,
 } from '../../../src/slack/approvals/emergency.view.ts';
 import { NOBODY_NOTIFIED } from '../../../src/slack/orders/order.view.ts';
 import { refusalText } from '../../../src/slack/orders/refusal.view.ts';
 import { newOrder } from '../../orders/sample.ts';
-import { orderEvent } from '../../support/log.ts';
+import { newOrderEvent } from '../../support/log.ts';
 
 const order: Order = newOrder(['cafe.rest'], { state: 'APPROVED', emergencyApprovedBy: 'U0ADA' });
 const event = (fields: object = {}) =>
-  orderEvent('emergency_approved', 'APPROVED', { actor: 'U0ADA', reason: 'The <shop> is down', ...fields });
+  newOrderEvent('emergency_approved', 'APPROVED', {
+    actor: 'U0ADA',
+    reason: 'The <shop> is down',
+    ...fields,
+  });
 const people = Array.from({ length: 23 }, (_, n) => `U0P${n + 1}`);
 
 test('twenty approvers get a direct message, and the thread mentions others and unreadable groups', () => {
   const many = event({ approvers: people, unreadableGroups: ['S0LEGAL'] });
-  expect(emergencyRecipients(many)).toEqual(people.slice(0, 20));
-  const { text } = emergencyReply(order, many, { reached: ['U0P1'], delayed: ['U0P2'] });
+  expect(listEmergencyRecipients(many)).toEqual(people.slice(0, 20));
+  const { text } = emergencyReply(order, many, { reachedIds: ['U0P1'], delayedIds: ['U0P2'] });
   expect(text).toContain('<@U0P21>, <@U0P22>, <@U0P23>, <!subteam^S0LEGAL>: you could have approved it too.');
   expect(text).not.toContain('<@U0P20>');
   expect(text).toContain('I messaged <@U0P1>. I’ll message <@U0P2> later.');
@@ -37,7 +41,7 @@ test('the reason is quoted without mentions, and an unknown impact is mentioned'
 });
 
 test('the reply names the admin who signed off', () => {
-  const signed = orderEvent('signed_off', 'APPROVED', { actor: 'U0EVE' });
+  const signed = newOrderEvent('signed_off', 'APPROVED', { actor: 'U0EVE' });
   expect(signedOffReply(newOrder(['cafe.rest']), signed).text).toContain(
     '<@U0EVE> signed off on the emergency approval',
   );

@@ -16,8 +16,8 @@ import { ENDPOINTS, SUFFICIENT_APPROVAL } from '../../orders/sample.ts';
 import { newOrder, startRig } from '../../store/order-rig.ts';
 import { contextWith } from '../../support/context.ts';
 import { buttonsOf, textOf } from '../../support/demo.ts';
-import { NO_MONEY } from '../../support/money.ts';
-import { NO_POLICY, NOTHING_KNOWN } from '../../support/nothing-known.ts';
+import { NO_PRICES_OR_BUDGETS } from '../../support/money.ts';
+import { NO_NAME_FACTS, NO_POLICY } from '../../support/nothing-known.ts';
 import { notifierDeps } from '../../support/notifier.ts';
 import { orderOf } from '../../support/orders.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
@@ -38,7 +38,7 @@ afterAll(async () => {
   await rig.close();
 });
 
-const { team } = readConfig({
+const { defaultSettings } = readConfig({
   SLACK_BOT_TOKEN: 'xoxb-1',
   SLACK_SIGNING_SECRET: 'secret-secret',
   SERVICE_JSON_URL: 'https://service.example/v1',
@@ -64,18 +64,18 @@ function notify(
   changed: Partial<TeamSettings> = {},
 ): Promise<void> {
   const directory = createDirectory(web, workspace.teamId);
-  const loadSettings = async () => ({ ...applySavedSettings(team, {}), ...changed });
+  const loadSettings = async () => ({ ...applySavedSettings(defaultSettings, {}), ...changed });
   const planner = createOrderPlanner(
     slackContextWith({
       web,
       directory,
       orders: contextWith({
-        ...{ store: rig.store, directory, loadSettings, ...NO_POLICY, ...NO_MONEY },
+        ...{ store: rig.store, directory, loadSettings, ...NO_POLICY, ...NO_PRICES_OR_BUDGETS },
         ...{ findFirstExpiry: async () => undefined, serviceEndpoints: ENDPOINTS, now: () => now },
         ...orders,
       }),
       savedSettings: loadSettings,
-      ...NOTHING_KNOWN,
+      ...NO_NAME_FACTS,
       buildStatement: buildSampleStatement,
       adminsToNotify,
       now: () => now,
@@ -122,7 +122,7 @@ test('approvers who have the card in a direct message are reminded there, at 7:0
   expect(reminders(order, 'D0CAROL'), 'at 21:00 in New York').toHaveLength(1);
   expect((await rig.findDueTimes(order.id)).notifications).toEqual(MORNING_IN_LONDON);
 
-  expect(await rig.notifications.claimDue(at('2026-11-24T06:59:59Z'), 1, 10)).not.toContainEqual({
+  expect(await rig.notifications.claimDueSubjects(at('2026-11-24T06:59:59Z'), 1, 10)).not.toContainEqual({
     kind: 'order',
     id: order.id,
   });

@@ -8,11 +8,11 @@ import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify } from '../../../src/slack/outbound/notify.ts';
 import { createSlackWeb, type SlackWeb } from '../../../src/slack/outbound/web.ts';
 import { ENDPOINTS, newBulk } from '../../orders/sample.ts';
-import { newOrder, startRig, T0 } from '../../store/order-rig.ts';
+import { newOrder, START_TIME, startRig } from '../../store/order-rig.ts';
 import { contextWith } from '../../support/context.ts';
 import { DOMAINS, textOf } from '../../support/demo.ts';
-import { NO_MONEY } from '../../support/money.ts';
-import { NOTHING_KNOWN } from '../../support/nothing-known.ts';
+import { NO_PRICES_OR_BUDGETS } from '../../support/money.ts';
+import { NO_NAME_FACTS } from '../../support/nothing-known.ts';
 import { notifierDeps } from '../../support/notifier.ts';
 import { newTeamSettings } from '../../support/settings.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   workspace.faults.clear();
-  now = T0;
+  now = START_TIME;
 });
 afterAll(async () => {
   await workspace.close();
@@ -42,9 +42,14 @@ const context = () =>
   slackContextWith({
     web,
     directory: createDirectory(web, workspace.teamId),
-    orders: contextWith({ store: rig.store, ...NO_MONEY, serviceEndpoints: ENDPOINTS, now: () => now }),
+    orders: contextWith({
+      store: rig.store,
+      ...NO_PRICES_OR_BUDGETS,
+      serviceEndpoints: ENDPOINTS,
+      now: () => now,
+    }),
     savedSettings: async () => newTeamSettings(),
-    ...NOTHING_KNOWN,
+    ...NO_NAME_FACTS,
     buildStatement: buildSampleStatement,
     adminsToNotify: async () => ['U0ADA'],
     now: () => now,

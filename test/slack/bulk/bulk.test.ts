@@ -5,7 +5,7 @@ import { planMessage, tallyText } from '../../../src/slack/bulk/bulk.view.ts';
 import { formatCost } from '../../../src/slack/money/price.view.ts';
 import { orderReply, outcomeGroupLines } from '../../../src/slack/orders/thread.view.ts';
 import { newBulk } from '../../orders/sample.ts';
-import { orderEvent } from '../../support/log.ts';
+import { newOrderEvent } from '../../support/log.ts';
 import { SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from '../orders/samples.ts';
 
 const plan = (changes: Partial<BulkPlan> = {}): BulkPlan => ({
@@ -61,7 +61,7 @@ test('rows with the same failure are grouped, although each response contains it
       text: item.name === 'g.rest' ? 'no credit' : `${item.name} is not in this account`,
     },
   }));
-  const finished = orderEvent('finished', 'FAILED');
+  const finished = newOrderEvent('finished', 'FAILED');
   const reply = JSON.stringify(orderReply({ ...order, items }, finished, [])?.blocks);
   expect(reply, 'the most frequent reason').toContain('*a.rest, b.rest, c.rest and 3 more*: failed · `1001`');
   expect(reply).not.toContain('b.rest is not');

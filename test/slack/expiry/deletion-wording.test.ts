@@ -4,8 +4,8 @@ import { findDeadline } from '../../../src/expiry/deadline.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
 import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import { expiringMessage } from '../../../src/slack/expiry/expiring.view.ts';
-import { visibleText } from '../../../src/slack/kit/blocks.ts';
-import { nameScreen } from '../../../src/slack/names/name.view.ts';
+import { getVisibleText } from '../../../src/slack/kit/blocks.ts';
+import { nameMessage } from '../../../src/slack/names/name.view.ts';
 import { rulesMessage } from '../../../src/slack/names/rules.view.ts';
 import { computeLifecycle, isDeletionAssumed } from '../../../src/zones/lifecycle.ts';
 import { findZoneProfile } from '../../../src/zones/rules.ts';
@@ -25,7 +25,7 @@ function newExpired(daysAgo: number, deletedDaysAgo?: number, name = 'cafe.rest'
   const facts = { ...life.current, isDeletionAssumed: isDeletionAssumed(life) };
   return {
     domain: { ...createWatchedDomain(name, 'U0ALICE', NOW), expiry: { at, source: 'rdap' }, deletedAt },
-    day: expiryDay,
+    expiryDay,
     daysLeft: -daysAgo,
     deadline: findDeadline({ ...facts, expiryDay, daysLeft: -daysAgo }),
   };
@@ -33,12 +33,12 @@ function newExpired(daysAgo: number, deletedDaysAgo?: number, name = 'cafe.rest'
 
 function renderViews(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules', string>> {
   const { name, expiry, deletedAt } = listed.domain;
-  if (expiry === undefined || listed.day === undefined) throw new Error('the name has no date');
-  const dates = { expiresAt: expiry.at, source: expiry.source, expiryDay: listed.day, deletedAt };
+  if (expiry === undefined || listed.expiryDay === undefined) throw new Error('the name has no date');
+  const dates = { expiresAt: expiry.at, source: expiry.source, expiryDay: listed.expiryDay, deletedAt };
   const screen = {
     ...{
       name,
-      listed,
+      listedName: listed,
       orders: [],
       visibleOrderIds: new Set<string>(),
       incidents: [],
@@ -46,7 +46,7 @@ function renderViews(listed: ListedName): Readonly<Record<'name' | 'expiring' | 
       assessment: { findings: [], unseen: [] },
       hasService: true,
       renewWithinDays: 60,
-      waitingSteps: [],
+      delayStages: [],
       today: TODAY,
     },
     knownName: { history: {}, knownChanges: [], isFirstLookup: false },
@@ -54,14 +54,14 @@ function renderViews(listed: ListedName): Readonly<Record<'name' | 'expiring' | 
   const ruled = { name, issues: [], dates, transferLock: undefined };
   const page = { names: [listed], deleted: 0, dated: 1, undated: 0 };
   return {
-    name: visibleText(nameScreen(screen).blocks),
-    expiring: visibleText(
+    name: getVisibleText(nameMessage(screen).blocks),
+    expiring: getVisibleText(
       expiringMessage(page, { days: 90, offset: 0, now: NOW }, () => [], new Map(), {
         hasService: true,
         isAtOtherRegistrar: () => false,
       }).blocks,
     ),
-    rules: visibleText(
+    rules: getVisibleText(
       rulesMessage(findZoneProfile(name), 'rest', ruled, { now: NOW, timeZone: 'UTC' }).blocks,
     ),
   };

@@ -28,17 +28,17 @@ async function startMorning(name: string, owner?: string) {
   const directory = createDirectory(web, workspace.teamId);
   rig.settings = { ...rig.settings, reminderChannel: 'C0DOMAINS' };
   await rig.watch(name, 8);
-  if (owner !== undefined) await rig.set(name, { owner });
-  rig.nextMorning();
-  return rig.replica({ web, directory, adminsToNotify: async () => ['U0ADA'] });
+  if (owner !== undefined) await rig.changeDetails(name, { owner });
+  rig.advanceToNextMorning();
+  return rig.createReplica({ web, directory, adminsToNotify: async () => ['U0ADA'] });
 }
 
 test('the digest of an owner who has left goes to the reminder channel', async () => {
   const countMessages = () => [workspace.messages('D0CAROL').length, workspace.messages('C0DOMAINS').length];
-  expect(await rig.digest(await startMorning('first.rest', 'U0CAROL'))).toBe('posted');
+  expect(await rig.runDigest(await startMorning('first.rest', 'U0CAROL'))).toBe('posted');
   expect(countMessages()).toEqual([1, 0]);
   await workspace.changePerson('U0CAROL', { deleted: true });
-  expect(await rig.digest(await startMorning('second.rest', 'U0CAROL'))).toBe('posted');
+  expect(await rig.runDigest(await startMorning('second.rest', 'U0CAROL'))).toBe('posted');
   expect(countMessages()).toEqual([1, 1]);
 });
 
@@ -56,7 +56,7 @@ test.each([
   // An unknown refusal may be over within a minute.
   rig.now = new Date(rig.now.getTime() + 1_000);
   workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code, times: 1 });
-  expect(await rig.digest(bot)).toBe('postponed');
+  expect(await rig.runDigest(bot)).toBe('postponed');
   const [message] = workspace.messages('D0ADA').slice(-1);
   if (message === undefined) throw new Error('no admin was notified');
   const text = textOf(message);
@@ -64,5 +64,5 @@ test.each([
   expect(text).toContain('/domain settings');
   expect(text.includes('/invite')).toBe(isInvited);
   rig.now = new Date(rig.now.getTime() + 2_000);
-  expect(await rig.digest(bot)).toBe('posted');
+  expect(await rig.runDigest(bot)).toBe('posted');
 });

@@ -13,13 +13,13 @@ import {
   monthsMessage,
 } from '../../../src/slack/expiry/digest.view.ts';
 import { expiringMessage } from '../../../src/slack/expiry/expiring.view.ts';
-import { importReport } from '../../../src/slack/expiry/expiry.view.ts';
+import { buildImportReport } from '../../../src/slack/expiry/expiry.view.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
 import { slackContextWith } from '../../support/context.ts';
 import { buttonsOf as buttonIds, textOf } from '../../support/demo.ts';
-import { phoneLines, unreadable } from '../../support/reading.ts';
+import { countPhoneLines, findUnreadableValues } from '../../support/reading.ts';
 import { newTeamSettings } from '../../support/settings.ts';
-import { expectBlocks, expectMessage, listMentions, toWireBlocks } from '../kit/limits.ts';
+import { expectValidBlocks, expectValidMessage, listMentions, toWireBlocks } from '../kit/limits.ts';
 
 const NOW = new Date('2027-06-14T09:00:00Z');
 const DAY_MS = 86_400_000;
@@ -130,7 +130,7 @@ describe('a digest of twelve names', () => {
 
   test.each([7, 14, 30, 60])('is short on a phone %s days ahead', (days) => {
     const head = { ...twelve(days), ownerless: { withoutOwner: 5, ownerLeft: 2 } };
-    expect(phoneLines(toWireBlocks(digestHead(head, calculateCosts).blocks))).toBeLessThanOrEqual(34);
+    expect(countPhoneLines(toWireBlocks(digestHead(head, calculateCosts).blocks))).toBeLessThanOrEqual(34);
   });
 
   test('lists each name once and has buttons for all of them', () => {
@@ -141,7 +141,7 @@ describe('a digest of twelve names', () => {
     });
     expect(JSON.stringify(rest).match(/\*restaurant7\.rest\*/g)).toHaveLength(1);
     expect(buttonsOf(message).slice(-2)).toEqual(['reminder_renew_many', 'reminder_all']);
-    expect(unreadable(message.text, toWireBlocks(message.blocks))).toEqual([]);
+    expect(findUnreadableValues(message.text, toWireBlocks(message.blocks))).toEqual([]);
   });
 });
 
@@ -275,20 +275,20 @@ describe('Slack’s limits', () => {
   }));
 
   test('allow a digest of the longest names with the longest reasons', () => {
-    const disputed = domains.map((domain) => ({ ...domain, renewed: { until: NOW, at: NOW } }));
-    expectMessage(digestHead(head(domains, { disputed, total: 1_000, hasMore: true })));
-    expectMessage(digestReply({ ...head(domains), remainingCount: 300, hasMore: false }));
-    expectMessage(monthsMessage(months));
+    const disputed = domains.map((domain) => ({ ...domain, unpublishedRenewal: { until: NOW, at: NOW } }));
+    expectValidMessage(digestHead(head(domains, { disputed, total: 1_000, hasMore: true })));
+    expectValidMessage(digestReply({ ...head(domains), remainingCount: 300, hasMore: false }));
+    expectValidMessage(monthsMessage(months));
   });
 
   test('allow a page of the list and the report of an import', () => {
     const names = domains.map((domain) => ({
       domain,
-      day: '2027-06-20',
+      expiryDay: '2027-06-20',
       daysLeft: 6,
       deadline: { action: 'renew', phase: 'registered', until: '2027-06-20', daysLeft: 6 } as const,
     }));
-    expectMessage(digestList(names, () => [], new Map(), NOW));
+    expectValidMessage(digestList(names, () => [], new Map(), NOW));
     const page = expiringMessage(
       { names, deleted: 2, dated: 1_000, undated: 3 },
       { days: 90, offset: 20, now: NOW },
@@ -296,7 +296,7 @@ describe('Slack’s limits', () => {
       new Map(),
       { hasService: true, isAtOtherRegistrar: () => false },
     );
-    expectMessage(page);
+    expectValidMessage(page);
     expect(page.text).toMatch(
       /^1000 names expiring within 90 days, 2 names deleted early, 3 names without an expiry date, first .*: 6 days$/,
     );
@@ -305,18 +305,18 @@ describe('Slack’s limits', () => {
       text: 'y'.repeat(80),
       issue: { code: 'not_a_date', text: 'y'.repeat(80) } as const,
     }));
-    const report = importReport({
-      added: 3,
-      dated: 0,
-      kept: 0,
-      duplicates: 0,
+    const report = buildImportReport({
+      addedCount: 3,
+      datedCount: 0,
+      unchangedCount: 0,
+      duplicateCount: 0,
       rejected,
-      beyondLimit: 2,
-      tooFarAhead: 1,
+      beyondLimitCount: 2,
+      tooFarAheadCount: 1,
       proposal: undefined,
     });
-    expectBlocks(report.blocks, 'modal');
-    expectBlocks(report.blocks, 'message');
+    expectValidBlocks(report.blocks, 'modal');
+    expectValidBlocks(report.blocks, 'message');
   });
 });
 

@@ -19,7 +19,7 @@ function newListed(action: Deadline['action'], more: Partial<ListedName['domain'
   const domain = createWatchedDomain('cafe.rest', 'U0ALICE', EXPIRY);
   return {
     domain: { ...domain, expiry: { at: EXPIRY, source: 'rdap' }, ...more },
-    day: '2027-06-15',
+    expiryDay: '2027-06-15',
     daysLeft: 100,
     deadline: {
       action,
@@ -32,7 +32,7 @@ function newListed(action: Deadline['action'], more: Partial<ListedName['domain'
 
 const unknown: ListedName = {
   domain: createWatchedDomain('cafe.rest', 'U0ALICE', EXPIRY),
-  day: undefined,
+  expiryDay: undefined,
   daysLeft: undefined,
   deadline: undefined,
 };

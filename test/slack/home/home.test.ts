@@ -15,19 +15,19 @@ import {
 } from '../../../src/slack/home/home.view.ts';
 import { newBriefing } from '../../support/briefing.ts';
 import { renderText } from '../../support/rendered.ts';
-import { expectBlocks } from '../kit/limits.ts';
+import { expectValidBlocks } from '../kit/limits.ts';
 import { buildSampleStatement, REQUESTED_AT, SAMPLE_INPUTS, sampleOrder } from '../orders/samples.ts';
 
-function newListed(name: string, day: string, daysLeft: number): ListedName {
+function newListed(name: string, expiryDay: string, daysLeft: number): ListedName {
   const domain = {
     name,
     version: 1,
-    expiry: { at: new Date(day), source: 'rdap' as const },
+    expiry: { at: new Date(expiryDay), source: 'rdap' as const },
     addedBy: 'U0ALICE',
     addedAt: REQUESTED_AT,
     registeredBy: undefined,
-    changed: undefined,
-    renewed: undefined,
+    expiryChange: undefined,
+    unpublishedRenewal: undefined,
     trusted: undefined,
     deletedAt: undefined,
     lastLookupAt: REQUESTED_AT,
@@ -40,9 +40,9 @@ function newListed(name: string, day: string, daysLeft: number): ListedName {
   };
   return {
     domain,
-    day,
+    expiryDay,
     daysLeft,
-    deadline: { action: 'renew' as const, phase: 'registered' as const, until: day, daysLeft },
+    deadline: { action: 'renew' as const, phase: 'registered' as const, until: expiryDay, daysLeft },
   };
 }
 
@@ -65,16 +65,16 @@ const FULL: HomeData = {
   isAdmin: true,
   incidents: [],
   unreadableGroups: [],
-  toDecide: [PENDING_ORDER],
+  ordersToDecide: [PENDING_ORDER],
   briefings: new Map([[PENDING_ORDER.id, newBriefing({ statement: buildSampleStatement(PENDING_ORDER) })]]),
-  toResolve: [sampleOrder('UNKNOWN')],
-  toReview: [],
+  ordersToResolve: [sampleOrder('UNKNOWN')],
+  emergencyReviews: [],
   standIn: undefined,
-  standsInFor: [],
-  open: [sampleOrder('EXECUTING')],
+  coveredAbsences: [],
+  openOrders: [sampleOrder('EXECUTING')],
   renewals: new Map(),
-  next: [newListed('tea.rest', '2026-11-20', -1), newListed('cafe.rest', '2026-12-01', 10)],
-  months: [
+  expiringNames: [newListed('tea.rest', '2026-11-20', -1), newListed('cafe.rest', '2026-12-01', 10)],
+  monthCounts: [
     { month: '2026-11', label: 'Nov 2026', count: 1 },
     { month: '2026-12', label: 'Dec 2026', count: 1 },
   ],
@@ -82,7 +82,7 @@ const FULL: HomeData = {
 
 it('the Home tab of an admin who approves matches its snapshot', () => {
   const blocks = homeBlocks(FULL);
-  expectBlocks(blocks, 'home');
+  expectValidBlocks(blocks, 'home');
   expect(renderText(blocks)).toMatchSnapshot();
 });
 
@@ -94,14 +94,14 @@ it.each([
   ['nameservers', '*\\n'],
 ] as const)('%s is never called free without a documented price', (task, said) => {
   const changes = { task, ...(task === 'renew' ? {} : { input: {} }) };
-  const text = JSON.stringify(homeBlocks({ ...FULL, toDecide: [sampleOrder('PENDING', changes)] }));
+  const text = JSON.stringify(homeBlocks({ ...FULL, ordersToDecide: [sampleOrder('PENDING', changes)] }));
   expect(text).toContain(said);
 });
 
 it('unexplained changes of names come first, three at most', () => {
   const update = updateIncidents([], {
     name: 'cafe.rest',
-    unexplained: [
+    unexplainedChanges: [
       {
         change: {
           ...{ kind: 'registrar', fact: 'registrar', before: ['name:Ours'], after: ['name:Theirs'] },
@@ -117,7 +117,7 @@ it('unexplained changes of names come first, three at most', () => {
   const incident = { ...update.after, channelId: 'C0ALERTS' };
   for (const account of [FULL.account, undefined]) {
     const blocks = homeBlocks({ ...FULL, account, incidents: [incident] });
-    expectBlocks(blocks, 'home');
+    expectValidBlocks(blocks, 'home');
     const text = JSON.stringify(blocks);
     expect(text).toContain(
       ':rotating_light: *cafe.rest was transferred away, and no one here ordered this* (<#C0ALERTS>). `/domain name cafe.rest`',
@@ -137,24 +137,24 @@ it('the Home tab of a new person matches its snapshot', () => {
     isAdmin: false,
     incidents: [],
     unreadableGroups: [],
-    toDecide: undefined,
-    toResolve: [],
-    toReview: [],
+    ordersToDecide: undefined,
+    ordersToResolve: [],
+    emergencyReviews: [],
     standIn: undefined,
-    standsInFor: [],
-    open: [],
-    next: [],
+    coveredAbsences: [],
+    openOrders: [],
+    expiringNames: [],
     renewals: new Map(),
-    months: [],
+    monthCounts: [],
     briefings: new Map(),
   });
-  expectBlocks(blocks, 'home');
+  expectValidBlocks(blocks, 'home');
   expect(renderText(blocks)).toMatchSnapshot();
 });
 
 it('people without an account see what is pending for them, then the first steps, and little else', () => {
   const blocks = homeBlocks({ ...FULL, account: undefined, isAdmin: false });
-  expectBlocks(blocks, 'home');
+  expectValidBlocks(blocks, 'home');
   const headers = blocks.flatMap((block) => (block.type === 'header' ? [block.text.text] : []));
   expect(headers).toEqual([
     'Domain Steward',
@@ -214,12 +214,12 @@ function buildOrderImpact(impact: Impact): OrderImpact {
 
 function renderHome(order: Order, found: Pick<Briefing, 'cost' | 'impact'>): string {
   const briefings = new Map([[order.id, newBriefing({ statement: buildSampleStatement(order), ...found })]]);
-  return JSON.stringify(homeBlocks({ ...FULL, toDecide: [order], briefings }));
+  return JSON.stringify(homeBlocks({ ...FULL, ordersToDecide: [order], briefings }));
 }
 
 it('without a domain service, names with problems are counted, too', () => {
-  const posture = { danger: 1, warning: 2, unchecked: 0, fine: 3 };
-  const text = JSON.stringify(homeBlocks({ ...FULL, hasService: false, posture }));
+  const postureCounts = { danger: 1, warning: 2, unchecked: 0, fine: 3 };
+  const text = JSON.stringify(homeBlocks({ ...FULL, hasService: false, postureCounts }));
   expect(text).toContain('*Posture*: 3 fine, 1 at risk, 2 with warnings');
 });
 
@@ -257,9 +257,9 @@ it('an order that must be signed or doesn’t fit has a Details button', () => {
 });
 
 it('a name with a mandate needs no decision', () => {
-  const next = [newListed('cafe.rest', '2026-12-01', 10), newListed('tea.rest', '2026-12-02', 11)];
+  const expiringNames = [newListed('cafe.rest', '2026-12-01', 10), newListed('tea.rest', '2026-12-02', 11)];
   const text = JSON.stringify(
-    homeBlocks({ ...FULL, next, renewals: new Map([['cafe.rest', '2026-11-28']]) }),
+    homeBlocks({ ...FULL, expiringNames, renewals: new Map([['cafe.rest', '2026-11-28']]) }),
   );
   expect(text).toMatch(/"cafe\.rest".*"A mandate renews it".*"1 Dec 2026".*"tea\.rest".*"Renew"/);
 });
@@ -294,36 +294,36 @@ it('the Home tab stays within Slack’s limits if every part is full and every l
   };
   const blocks = homeBlocks({
     ...FULL,
-    toDecide: orders,
+    ordersToDecide: orders,
     briefings: new Map(
       orders.map((order) => [
         order.id,
         newBriefing({ statement: buildSampleStatement(order), cost: COST, impact: buildOrderImpact(impact) }),
       ]),
     ),
-    toResolve: orders.map((order) => ({ ...order, state: 'UNKNOWN' })),
-    toReview: orders.map((order) => ({
+    ordersToResolve: orders.map((order) => ({ ...order, state: 'UNKNOWN' })),
+    emergencyReviews: orders.map((order) => ({
       order: { ...order, state: 'SUCCEEDED', emergencyApprovedBy: 'U0ADA' },
       canSignOff: true,
     })),
-    open: orders,
+    openOrders: orders,
     standIn: { userId: 'U0CAROL', until: REQUESTED_AT },
     unreadableGroups: ['S0APPROVERS'],
     money: {
       month: '2026-11',
-      spent: { nameCount: 2, unpricedCount: 0, sums: [{ currency: 'EUR', minor: 1_850 }] },
+      spendTotal: { nameCount: 2, unpricedCount: 0, sums: [{ currency: 'EUR', minor: 1_850 }] },
       budgets: [],
       locale: 'en-GB',
     },
   });
-  expectBlocks(blocks, 'home');
+  expectValidBlocks(blocks, 'home');
   expect(JSON.stringify(blocks)).toContain('`order0`');
   expect(JSON.stringify(blocks)).toMatch(/There are \d+ more\. To list all, use `\/domain orders pending`/);
 });
 
 it('the Home tab has no buttons for people from another workspace, or if it can’t be loaded', () => {
   for (const blocks of [nonMemberBlocks(), unavailableBlocks('ab12')]) {
-    expectBlocks(blocks, 'home');
+    expectValidBlocks(blocks, 'home');
     expect(JSON.stringify(blocks)).not.toContain('button');
   }
 });
@@ -331,7 +331,7 @@ it('the Home tab has no buttons for people from another workspace, or if it can�
 it('admins see spending and budgets, if there are any', () => {
   const money = {
     month: '2026-11',
-    spent: { nameCount: 2, unpricedCount: 1, sums: [{ currency: 'EUR', minor: 1_850 }] },
+    spendTotal: { nameCount: 2, unpricedCount: 1, sums: [{ currency: 'EUR', minor: 1_850 }] },
     budgets: [
       {
         budget: {
@@ -352,6 +352,6 @@ it('admins see spending and budgets, if there are any', () => {
     'Spent in November 2026: about 18,50\u00a0€ plus 1 name without a price, for 2 names',
   );
   expect(shown).toContain('names tagged brand, November 2026: 40,00\u00a0€ of 100,00\u00a0€ ████░░░░░░ 40%');
-  const nothing = { ...money, spent: { nameCount: 0, unpricedCount: 0, sums: [] }, budgets: [] };
+  const nothing = { ...money, spendTotal: { nameCount: 0, unpricedCount: 0, sums: [] }, budgets: [] };
   expect(homeBlocks({ ...FULL, money: nothing })).toEqual(homeBlocks(FULL));
 });

@@ -1,6 +1,9 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ACKNOWLEDGE_WITHIN_MS, createAcknowledgement } from '../../../src/slack/inbound/acknowledgement.ts';
+import {
+  ACKNOWLEDGEMENT_TIMEOUT_MS,
+  createAcknowledgement,
+} from '../../../src/slack/inbound/acknowledgement.ts';
 
 /* When a delivery from Slack is acknowledged. */
 
@@ -15,7 +18,7 @@ test('an acknowledgement is sent once, however often it is requested', async () 
   expect(ack).not.toHaveBeenCalled();
   acknowledgement.send();
   acknowledgement.send();
-  await vi.advanceTimersByTimeAsync(10 * ACKNOWLEDGE_WITHIN_MS);
+  await vi.advanceTimersByTimeAsync(10 * ACKNOWLEDGEMENT_TIMEOUT_MS);
   expect(ack).toHaveBeenCalledTimes(1);
   expect(acknowledgement.isLate).toBe(false);
 });
@@ -23,7 +26,7 @@ test('an acknowledgement is sent once, however often it is requested', async () 
 test('an acknowledgement is sent automatically at the deadline and marked as late', async () => {
   const ack = vi.fn(async () => undefined);
   const acknowledgement = createAcknowledgement(ack, log);
-  await vi.advanceTimersByTimeAsync(ACKNOWLEDGE_WITHIN_MS - 1);
+  await vi.advanceTimersByTimeAsync(ACKNOWLEDGEMENT_TIMEOUT_MS - 1);
   expect(ack).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
   expect(ack).toHaveBeenCalledTimes(1);

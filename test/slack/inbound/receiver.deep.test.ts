@@ -39,7 +39,12 @@ describe('when Slack asks to wait before another connection', () => {
   test('the receiver connects after that time, not before', { timeout: 30_000 }, async () => {
     const { log, text } = capture();
     const before = listOpens().length;
-    workspace.faults.set({ method: 'apps.connections.open', kind: 'ratelimited', retryAfter: 3, times: 1 });
+    workspace.faults.set({
+      method: 'apps.connections.open',
+      kind: 'ratelimited',
+      retryAfterSeconds: 3,
+      times: 1,
+    });
     const receiver = openSocket(workspace.apiUrl, log);
     const startedAt = performance.now();
     await receiver.start();
@@ -51,7 +56,12 @@ describe('when Slack asks to wait before another connection', () => {
 
   test('stopping doesn’t wait that long', async () => {
     const { log, text } = capture();
-    workspace.faults.set({ method: 'apps.connections.open', kind: 'ratelimited', retryAfter: 600, times: 1 });
+    workspace.faults.set({
+      method: 'apps.connections.open',
+      kind: 'ratelimited',
+      retryAfterSeconds: 600,
+      times: 1,
+    });
     const receiver = openSocket(workspace.apiUrl, log);
     const starting = receiver.start();
     await until('the receiver waits', () => text().includes('"waitMs":600000'));

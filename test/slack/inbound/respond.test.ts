@@ -44,8 +44,8 @@ const listEphemerals = (text: string) =>
 const listDirect = (text: string) => workspace.messages(DIRECT).filter((message) => message.text === text);
 
 test('a message that Slack rate-limits everywhere is delivered after the limit ends', async () => {
-  workspace.faults.set({ method: 'chat.postEphemeral', kind: 'ratelimited', retryAfter: 0, times: 2 });
-  workspace.faults.set({ method: 'chat.postMessage', kind: 'ratelimited', retryAfter: 0, times: 2 });
+  workspace.faults.set({ method: 'chat.postEphemeral', kind: 'ratelimited', retryAfterSeconds: 0, times: 2 });
+  workspace.faults.set({ method: 'chat.postMessage', kind: 'ratelimited', retryAfterSeconds: 0, times: 2 });
   await notifyBob('limited');
   expect(listEphemerals('limited')).toHaveLength(1);
   expect(listDirect('limited')).toHaveLength(0);
@@ -62,7 +62,7 @@ test.each([{ kind: 'http_500' }, { kind: 'error', code: 'internal_error' }] as c
 );
 
 test('the channel is retried if direct messages are turned off', async () => {
-  workspace.faults.set({ method: 'chat.postEphemeral', kind: 'ratelimited', retryAfter: 0, times: 1 });
+  workspace.faults.set({ method: 'chat.postEphemeral', kind: 'ratelimited', retryAfterSeconds: 0, times: 1 });
   workspace.faults.set({ method: 'conversations.open', kind: 'error', code: 'cannot_dm_bot' });
   await notifyBob('no direct messages');
   expect(listEphemerals('no direct messages')).toHaveLength(1);

@@ -90,7 +90,9 @@ test.each([
       },
     });
     const precondition = { needs: 'linked_or_owner', name: 'cafe.rest' } as const;
-    expect('call' in (await authorize(context, { ...delivery, userId }, precondition))).toBe(isAllowed);
+    expect('interaction' in (await authorize(context, { ...delivery, userId }, precondition))).toBe(
+      isAllowed,
+    );
   },
 );
 

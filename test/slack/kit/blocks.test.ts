@@ -3,33 +3,33 @@ import {
   actions,
   button,
   context,
-  hasNewBlocks,
+  hasTablesOrCharts,
   header,
   lineSections,
   message,
   monthChart,
-  replaceNewBlocks,
+  replaceTablesAndCharts,
   section,
   sectionFields,
+  setTruncationHandler,
   table,
   textMessage,
-  watchTruncation,
 } from '../../../src/slack/kit/blocks.ts';
 import { failOnTruncation } from '../../setup.ts';
 import fc from '../../support/properties.ts';
-import { expectBlocks, expectMessage, listMentions } from './limits.ts';
+import { expectValidBlocks, expectValidMessage, listMentions } from './limits.ts';
 
 const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 4_000 });
 
 describe('blocks', () => {
   it('stay within Slack’s limits for any content', () => {
-    watchTruncation(() => undefined);
-    onTestFinished(() => watchTruncation(failOnTruncation));
+    setTruncationHandler(() => undefined);
+    onTestFinished(() => setTruncationHandler(failOnTruncation));
     fc.assert(
       fc.property(words, fc.integer({ min: 1, max: 60 }), (text, many) => {
         const list = Array.from({ length: many }, () => text);
         const buttons = list.map((_, n) => button(`a${n}`, text, 'v', { label: text }));
-        expectMessage(
+        expectValidMessage(
           message(`Renewal: ${text}`, [
             header(text),
             section(text),
@@ -73,8 +73,8 @@ describe('a table', () => {
       rows: [['Renew <!channel>', { person: 'U0ALICE' }, { moment: new Date(0) }]],
     });
     expect(JSON.stringify(block)).toContain('{"type":"user","user_id":"U0ALICE"}');
-    expectBlocks([block], 'message');
-    const [fallback] = replaceNewBlocks([block]);
+    expectValidBlocks([block], 'message');
+    const [fallback] = replaceTablesAndCharts([block]);
     expect(fallback).toEqual(
       section(
         '*Orders*\nWhat  ·  Who  ·  When\nRenew &lt;!channel&gt;  ·  <@U0ALICE>  ·  <!date^0^{date_short_pretty} {time}|1970-01-01 00:00 UTC>',
@@ -85,7 +85,9 @@ describe('a table', () => {
 
   it('keeps all rows in the text that replaces it', () => {
     const rows = Array.from({ length: 60 }, (_, n) => [`name-${n}.rest`, 'x'.repeat(80)]);
-    const plain = JSON.stringify(replaceNewBlocks([table({ caption: 'c', columns: ['a', 'b'], rows })]));
+    const plain = JSON.stringify(
+      replaceTablesAndCharts([table({ caption: 'c', columns: ['a', 'b'], rows })]),
+    );
     expect(rows.filter(([name]) => !plain.includes(`${name}`))).toEqual([]);
   });
 });
@@ -96,9 +98,9 @@ describe('a chart', () => {
       { label: 'Jan 2027', count: 4 },
       { label: 'Feb 2027', count: 0 },
     ]);
-    expectBlocks([chart], 'message');
-    expect(hasNewBlocks([chart])).toBe(true);
-    expect(replaceNewBlocks([chart])).toEqual([
+    expectValidBlocks([chart], 'message');
+    expect(hasTablesOrCharts([chart])).toBe(true);
+    expect(replaceTablesAndCharts([chart])).toEqual([
       section('*Names that expire*\n████████████ Jan 2027: 4\n· Feb 2027: 0'),
     ]);
   });

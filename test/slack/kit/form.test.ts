@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
   field,
-  readForm,
+  parseForm,
   reasonField,
   requiredReasonField,
   requiredTextSchema,
@@ -35,14 +35,14 @@ test('a field without a label is rejected', () => {
 describe('a submission', () => {
   test('is read as typed or picked, without spaces around it, except for secrets', () => {
     const values = { name: ' Ada ', hosts: ' a \n\n b', code: ' 1 ', other: 'x' };
-    expect(readForm(declared, values)).toEqual({ value: { name: 'Ada', hosts: ['a', 'b'], code: ' 1 ' } });
-    expect(readForm(declared, { name: 'Ada', nick: ' ', hosts: ['a', 'b'] })).toEqual({
+    expect(parseForm(declared, values)).toEqual({ value: { name: 'Ada', hosts: ['a', 'b'], code: ' 1 ' } });
+    expect(parseForm(declared, { name: 'Ada', nick: ' ', hosts: ['a', 'b'] })).toEqual({
       value: { name: 'Ada', hosts: ['a', 'b'] },
     });
   });
 
   test('is refused with all errors, each at its field', () => {
-    expect(readForm(declared, { name: '  ', nick: 'longer' })).toEqual({
+    expect(parseForm(declared, { name: '  ', nick: 'longer' })).toEqual({
       errors: { name: 'Fill this in.', nick: 'Use at most 3 characters.' },
     });
   });
@@ -50,10 +50,10 @@ describe('a submission', () => {
 
 test('a reason is on one line, and can be required', () => {
   const free = z.object({ reason: reasonField('Shown in the thread.') });
-  expect(readForm(free, { reason: 'one\ntwo' })).toEqual({ value: { reason: 'one two' } });
-  expect(readForm(free, {})).toEqual({ value: {} });
+  expect(parseForm(free, { reason: 'one\ntwo' })).toEqual({ value: { reason: 'one two' } });
+  expect(parseForm(free, {})).toEqual({ value: {} });
   const needed = z.object({ reason: requiredReasonField('Shown in the thread.') });
-  expect(readForm(needed, { reason: ' \n ' })).toEqual({ errors: { reason: 'Enter a reason.' } });
+  expect(parseForm(needed, { reason: ' \n ' })).toEqual({ errors: { reason: 'Enter a reason.' } });
   expect(toFields(needed)).toMatchObject([{ name: 'reason', label: 'Reason', kind: 'text' }]);
   expect(toFields(needed)[0]).not.toHaveProperty('optional');
 });

@@ -1,14 +1,14 @@
-import { mentionsIn } from '@domain-steward/slack-workspace';
+import { findMentions } from '@domain-steward/slack-workspace';
 import { describe, expect, it } from 'vitest';
 import {
   code,
-  count,
   escapeExceptCode,
+  escapeLine,
   escapeText,
+  formatCount,
   formatLocalTime,
   mention,
   mentionApprover,
-  quote,
   removeMarkup,
   truncate,
   truncateMarkup,
@@ -48,10 +48,10 @@ describe('text from people', () => {
   it('contains no mentions and no markup, however it is quoted', () => {
     fc.assert(
       fc.property(hostileText, (words) => {
-        for (const escaped of [escapeText(words), quote(words), code(words), escapeExceptCode(words)]) {
-          expect(mentionsIn(escaped, [])).toEqual([]);
+        for (const escaped of [escapeText(words), escapeLine(words), code(words), escapeExceptCode(words)]) {
+          expect(findMentions(escaped, [])).toEqual([]);
           expect(escaped).not.toMatch(/[<>\u202e]/);
-          expect(mentionsIn(removeMarkup(escaped), [])).toEqual([]);
+          expect(findMentions(removeMarkup(escaped), [])).toEqual([]);
           expect(removeMarkup(escaped)).not.toMatch(/@(here|channel|everyone)/);
         }
         expect(code(words).slice(1, -1)).not.toContain('`');
@@ -74,7 +74,7 @@ describe('text from people', () => {
   });
 
   it('is on one line in a quotation', () => {
-    expect(quote(' a\n  b\tc ')).toBe('a b c');
+    expect(escapeLine(' a\n  b\tc ')).toBe('a b c');
   });
 });
 
@@ -91,7 +91,11 @@ describe('the bot’s own texts', () => {
   });
 
   it('have plurals, and times in the reader’s time zone', () => {
-    expect([count(1, 'name'), count(2, 'name'), count(0, 'name')]).toEqual(['1 name', '2 names', '0 names']);
+    expect([formatCount(1, 'name'), formatCount(2, 'name'), formatCount(0, 'name')]).toEqual([
+      '1 name',
+      '2 names',
+      '0 names',
+    ]);
     expect(formatLocalTime(new Date('2026-11-21T10:00:30Z'))).toBe(
       '<!date^1795255230^{date_short_pretty} {time}|2026-11-21 10:00 UTC>',
     );

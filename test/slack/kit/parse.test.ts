@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findNearest, parseCommandLine, suggestLine } from '../../../src/slack/kit/parse.ts';
+import { findNearest, parseCommandLine, suggestCommandLine } from '../../../src/slack/kit/parse.ts';
 import fc from '../../support/properties.ts';
 
 describe('a command line', () => {
@@ -71,5 +71,5 @@ it.each([
   ['zzzzzzzz', undefined],
   ['...', undefined],
 ])('the suggestion for the line %j is %j', (line, expected) => {
-  expect(suggestLine(parseCommandLine(line), ['renew', 'name'])).toBe(expected);
+  expect(suggestCommandLine(parseCommandLine(line), ['renew', 'name'])).toBe(expected);
 });

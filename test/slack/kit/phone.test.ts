@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { countPhoneLines, cutToLines, fitLines } from '../../../src/slack/kit/phone.ts';
+import { countPhoneLines, fitLines, truncateToLines } from '../../../src/slack/kit/phone.ts';
 
 const TEXT = 'The registrar of <@U0ALICE> said *no* & nothing else. ';
 
 test('a text that fits is unchanged', () => {
-  expect(cutToLines(TEXT, 3)).toBe(TEXT);
+  expect(truncateToLines(TEXT, 3)).toBe(TEXT);
 });
 
 test.each([1, 2, 6])('a text that doesn’t fit is cut to fill %i lines', (maxLines) => {
-  const shown = cutToLines(TEXT.repeat(200), maxLines);
+  const shown = truncateToLines(TEXT.repeat(200), maxLines);
   expect(countPhoneLines(shown)).toBe(maxLines);
   expect(shown.endsWith('…')).toBe(true);
   expect(countPhoneLines(`${shown}${'x'.repeat(20)}`), 'no more would fit').toBeGreaterThan(maxLines);

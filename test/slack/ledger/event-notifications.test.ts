@@ -13,7 +13,7 @@ import { createNotificationStore } from '../../../src/store/notifications.ts';
 import { createPortfolioStore } from '../../../src/store/portfolio.ts';
 import { createPriceStore } from '../../../src/store/prices.ts';
 import { createStandInStore } from '../../../src/store/stand-ins.ts';
-import { silent } from '../../expiry/rig.ts';
+import { silentLog } from '../../expiry/rig.ts';
 import { slackContextWith } from '../../support/context.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { buttonsOf, DOMAINS, textOf } from '../../support/demo.ts';
@@ -61,7 +61,7 @@ const watchList = () => ({
   store: createWatchListStore(db),
   rdap: { lookup: async () => ({ kind: 'unavailable', reason: 'no order was created' }) as const },
   now,
-  log: silent,
+  log: silentLog,
 });
 const standIns = () => createStandInStore(db, TEAM);
 const inADay = () => new Date(nowMs + 24 * HOUR_MS);
@@ -79,7 +79,7 @@ function sendDue() {
       names: { impacts: { assessName: () => Promise.reject(new Error('no lookups here')) } },
       savedSettings: async () => newTeamSettings(),
       now,
-      log: silent,
+      log: silentLog,
     }),
   );
   const notifications = createNotificationStore(db, TEAM);

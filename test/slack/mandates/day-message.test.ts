@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { OrderState } from '../../../src/orders/order.ts';
-import { dayMessage, type NotifiedAct } from '../../../src/slack/mandates/mandate.view.ts';
+import { mandateDayMessage, type NotifiedAct } from '../../../src/slack/mandates/mandate.view.ts';
 import { sampleOrder } from '../orders/samples.ts';
 
 const at = new Date('2027-06-14T12:00:00Z');
@@ -24,7 +24,7 @@ function createAct(name: string, state: OrderState | undefined): NotifiedAct {
 
 const renderDay = (...states: readonly (OrderState | undefined)[]) => {
   const acts = states.map((state, index) => createAct(`n${index}.rest`, state));
-  const { text, blocks } = dayMessage('2027-06-14', acts, { part: 0, isLast: true, timeZone: 'UTC' });
+  const { text, blocks } = mandateDayMessage('2027-06-14', acts, { part: 0, isLast: true, timeZone: 'UTC' });
   return { text, blocks: JSON.stringify(blocks) };
 };
 

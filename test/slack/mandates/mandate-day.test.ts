@@ -7,7 +7,7 @@ import { createMandateDayPlanner } from '../../../src/slack/mandates/mandate-day
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
 import { createNotificationStore } from '../../../src/store/notifications.ts';
-import { TEAM } from '../../orders/rig.ts';
+import { TEAM_SETTINGS } from '../../orders/rig.ts';
 import { slackContextWith } from '../../support/context.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { DOMAINS, textOf } from '../../support/demo.ts';
@@ -61,7 +61,7 @@ const store = () => createNotificationStore(db, 'T0TEAM');
 /** Adds an act of the day and posts it, like the loop. */
 async function addAct(name: string): Promise<void> {
   acts.push(createAct(name));
-  await (acts.length === 1 ? store().addIfMissing(DAY, now()) : store().requestUpdate(DAY, now()));
+  await (acts.length === 1 ? store().addSubjectIfMissing(DAY, now()) : store().requestUpdate(DAY, now()));
   await sendDue();
 }
 
@@ -71,7 +71,7 @@ async function sendDue(): Promise<void> {
       orders: {
         mandates: {
           listActsOfDay: async () => acts,
-          recordAnnounced: async (ids, _at, at) => {
+          recordAnnouncement: async (ids, _at, at) => {
             const names = acts.filter(({ id, announcedAt }) => ids.includes(id) && announcedAt === undefined);
             if (names.length > 0) announced.push({ names: names.map(({ name }) => name), at });
             acts = acts.map((each) => (ids.includes(each.id) ? { ...each, announcedAt: now() } : each));
@@ -79,7 +79,7 @@ async function sendDue(): Promise<void> {
         },
         store: { load: async () => undefined },
       },
-      savedSettings: async () => ({ ...TEAM, reminderChannel: DOMAINS }),
+      savedSettings: async () => ({ ...TEAM_SETTINGS, reminderChannel: DOMAINS }),
       now,
     }),
   );

@@ -5,7 +5,7 @@ import type { Database } from '../../../src/store/database.ts';
 import { createPortfolioStore } from '../../../src/store/portfolio.ts';
 import { useTestDatabase } from '../../support/database.ts';
 import { slackContextWith } from '../../support/slack-context.ts';
-import { arrangedList, edit } from '../../support/unprotected.ts';
+import { createTestWatchList, editNames } from '../../support/unprotected.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
 let database: Database;
@@ -16,11 +16,11 @@ useTestDatabase((opened) => {
 test('names that lapse need no owner', async () => {
   const owners = { 'theirs.rest': 'U0CAROL', 'lapsing.rest': 'U0CAROL', 'living.rest': 'U0BOB' };
   const portfolio = createPortfolioStore(database, 'T0TEAM');
-  const list = arrangedList(database);
+  const list = createTestWatchList(database);
   for (const name of [...Object.keys(owners), 'nobodys.rest', 'nobodys-lapsing.rest'])
     await list.add(createWatchedDomain(name, 'U0ALICE', NOW));
   const edits = Object.entries(owners).map(([name, owner]) => [name, { owner }] as const);
-  await edit(portfolio, new Map(edits), 'U0ALICE', NOW);
+  await editNames(portfolio, new Map(edits), 'U0ALICE', NOW);
   await database.prisma.domain.updateMany({
     where: { name: { in: ['lapsing.rest', 'nobodys-lapsing.rest'] } },
     data: { lapseConfirmedAt: NOW },
@@ -29,7 +29,7 @@ test('names that lapse need no owner', async () => {
     findOwnerlessNames(slackContextWith({ portfolio, now: () => NOW }), subject);
 
   expect(await findOwnerless('U0CAROL'), 'before Carol leaves').toEqual({ names: [], total: 0 });
-  await portfolio.recordOwnerLeft('U0CAROL', NOW);
+  await portfolio.recordOwnerDeparture('U0CAROL', NOW);
   expect(await findOwnerless('U0CAROL')).toEqual({ names: ['theirs.rest'], total: 1 });
   expect(await findOwnerless('all')).toEqual({ names: ['nobodys.rest', 'theirs.rest'], total: 2 });
 });

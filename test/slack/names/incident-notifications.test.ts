@@ -12,7 +12,7 @@ import type { IncidentStore, NameRecordStore } from '../../../src/names/ports.ts
 import type { OrderStore } from '../../../src/orders/ports.ts';
 import type { NotificationStore, Subject } from '../../../src/outbox/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
-import { createChannelPlanner } from '../../../src/slack/admins/admins.ts';
+import { createUnreachableChannelPlanner } from '../../../src/slack/admins/admins.ts';
 import { createIncidentPlanner } from '../../../src/slack/names/incident-notifications.ts';
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
@@ -25,9 +25,9 @@ import { slackContextWith } from '../../support/context.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { buttonsOf, DOMAINS, textOf } from '../../support/demo.ts';
 import { notificationsOf, notifierDeps, notifyDue } from '../../support/notifier.ts';
-import { phoneLines } from '../../support/reading.ts';
+import { countPhoneLines } from '../../support/reading.ts';
 import { newTeamSettings } from '../../support/settings.ts';
-import { arrangedList } from '../../support/unprotected.ts';
+import { createTestWatchList } from '../../support/unprotected.ts';
 
 /* Incidents are saved with the lookup that found them, and reported despite failures in between. */
 
@@ -100,7 +100,7 @@ function deps(changes: Changes = {}) {
   });
   return notifierDeps(
     { notifications: store, web, now },
-    { incident: createIncidentPlanner(planning), channel: createChannelPlanner(planning) },
+    { incident: createIncidentPlanner(planning), channel: createUnreachableChannelPlanner(planning) },
   );
 }
 const subjectOf = ({ id }: Incident): Subject => ({ kind: 'incident', id });
@@ -114,7 +114,7 @@ type Kind = 'registrar' | 'pending_transfer' | 'pending_delete';
 
 /** Saves a lookup that opens or updates an incident. */
 async function saveIncident(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'): Promise<Incident> {
-  await arrangedList(db).add(createWatchedDomain(name, 'U0ALICE', now()));
+  await createTestWatchList(db).add(createWatchedDomain(name, 'U0ALICE', now()));
   const known = await observations.find(name);
   if (known === undefined) throw new Error('the name is not watched');
   const isRegistrar = kind === 'registrar';
@@ -129,12 +129,12 @@ async function saveIncident(kind: Kind = 'registrar', name = 'cafe.rest', orderI
   };
   const incident = updateIncidents(await incidents.listForName(name, 1), {
     name,
-    unexplained: [{ change, orders: [{ id: orderId, task: 'renew', reason: 'task_mismatch' }] }],
+    unexplainedChanges: [{ change, orders: [{ id: orderId, task: 'renew', reason: 'task_mismatch' }] }],
     history: known.history,
     at: now(),
   });
   if (incident === undefined) throw new Error('no incident was opened');
-  const result = { after: known, observations: [], incident };
+  const result = { updatedRecord: known, observations: [], incident };
   expect(await observations.save(known, result)).toBe(true);
   expect(await observations.save(known, result), 'a stale lookup').toBe(false);
   return (await incidents.find(incident.after.id)) ?? incident.after;
@@ -189,11 +189,11 @@ test('a concurrent lookup doesn’t overwrite a decision', async () => {
   const moments = { beforeLastSeenAt: now(), afterFirstSeenAt: now() };
   const stale = updateIncidents([incident], {
     name: 'cafe.rest',
-    unexplained: [{ change: { ...change, ...moments }, orders: [] }],
+    unexplainedChanges: [{ change: { ...change, ...moments }, orders: [] }],
     history: {},
     at: now(),
   });
-  const result = { after: known, observations: [], incident: stale };
+  const result = { updatedRecord: known, observations: [], incident: stale };
   expect(await observations.save(known, result), 'the lookup is repeated').toBe(false);
   expect(await observations.find('cafe.rest')).toEqual(known);
   expect(await incidents.find(incident.id)).toMatchObject({ state: 'raised', changes: [{}] });
@@ -251,7 +251,7 @@ test('a decision made while the alert is being posted is posted, too', async () 
   );
   expect(textOf(alert), 'these details are in the thread').not.toContain('What not to do');
   expect(buttonsOf(alert)).toEqual(['alert_ours']);
-  expect(phoneLines(alert.blocks)).toBeLessThanOrEqual(14);
+  expect(countPhoneLines(alert.blocks)).toBeLessThanOrEqual(14);
 });
 
 test('the countdown of a transfer continues until a person explains it', async () => {

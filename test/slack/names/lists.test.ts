@@ -9,12 +9,12 @@ import type { IncidentKind } from '../../../src/names/unexplained-changes.ts';
 import { expiringMessage } from '../../../src/slack/expiry/expiring.view.ts';
 import { lapseView } from '../../../src/slack/expiry/lapse.view.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
-import { waitingText } from '../../../src/slack/money/price.view.ts';
-import { type NameScreen, nameScreen } from '../../../src/slack/names/name.view.ts';
+import { formatDeadlines } from '../../../src/slack/money/price.view.ts';
+import { type NamePage, nameMessage } from '../../../src/slack/names/name.view.ts';
 import { namesMessage } from '../../../src/slack/names/portfolio.view.ts';
 import { buttonsOf as buttonIds, textOf } from '../../support/demo.ts';
-import { phoneLines, unreadable } from '../../support/reading.ts';
-import { expectMessage, toWireBlocks } from '../kit/limits.ts';
+import { countPhoneLines, findUnreadableValues } from '../../support/reading.ts';
+import { expectValidMessage, toWireBlocks } from '../kit/limits.ts';
 
 /* Lists of names and the screen of one: one line per name, unusual facts always visible, and no technical values. */
 
@@ -23,7 +23,7 @@ const TODAY = '2027-06-14';
 
 function newListed(name: string, daysLeft: number, more: Partial<WatchedDomain> = {}): ListedName {
   const at = new Date(NOW.getTime() + daysLeft * 86_400_000);
-  const day = shiftDay(TODAY, daysLeft);
+  const expiryDay = shiftDay(TODAY, daysLeft);
   return {
     domain: {
       ...createWatchedDomain(name, 'U0ALICE', NOW),
@@ -31,9 +31,9 @@ function newListed(name: string, daysLeft: number, more: Partial<WatchedDomain> 
       lastLookupAt: NOW,
       ...more,
     },
-    day,
+    expiryDay,
     daysLeft,
-    deadline: { action: 'renew', phase: 'registered', until: day, daysLeft },
+    deadline: { action: 'renew', phase: 'registered', until: expiryDay, daysLeft },
   };
 }
 
@@ -42,8 +42,8 @@ const calculateCost = () => [{ kind: 'renew' as const, until: '2027-06-30', rene
 
 /** A message's text, after checks that it is readable and within Slack's limits. */
 function read(message: Message): string {
-  expectMessage(message);
-  expect(unreadable(message.text, toWireBlocks(message.blocks))).toEqual([]);
+  expectValidMessage(message);
+  expect(findUnreadableValues(message.text, toWireBlocks(message.blocks))).toEqual([]);
   return textOf({ text: message.text, blocks: toWireBlocks(message.blocks) });
 }
 
@@ -61,7 +61,7 @@ test('the expiring list has a line and a menu per name, and its notification nam
   const text = read(page);
   expect(page.text).toBe('20 names expiring within 90 days, first place0.rest: 3 days, about €18.00');
   expect(text).toContain('*place4.rest* · 7 days · renew by 20 Jun, about €18.00\n');
-  expect(phoneLines(toWireBlocks(page.blocks))).toBeLessThanOrEqual(20 * 2 + 4);
+  expect(countPhoneLines(toWireBlocks(page.blocks))).toBeLessThanOrEqual(20 * 2 + 4);
   expect(buttonIds({ blocks: toWireBlocks(page.blocks) }).slice(0, 3)).toEqual([
     'reminder_renew',
     'reminder_snooze',
@@ -88,7 +88,7 @@ test.each<[what: string, more: Partial<WatchedDomain>, expected: RegExp]>([
   ],
   [
     'that the registry doesn’t show a renewal yet',
-    { renewed: { until: NOW, at: NOW } },
+    { unpublishedRenewal: { until: NOW, at: NOW } },
     /renewed, but the registry doesn’t show it yet/,
   ],
   ['that there was no lookup', { lastLookupAt: undefined }, / · not looked up yet/],
@@ -108,20 +108,20 @@ test('the names list has one line per name, two buttons and a menu', () => {
     note: undefined,
     registrar: undefined,
     deletedAt: undefined,
-    expires: { day: '20 Jun', daysLeft: 6 },
+    expiry: { day: '20 Jun', daysLeft: 6 },
     renewalPrice: n === 1 ? undefined : renewal.amount,
   }));
   const page = namesMessage({
     hasService: true,
     ...{ filter: 'zone:rest', actionValue: '{"filter":"zone:rest","offset":0}', total: 50, offset: 0, names },
     ...{ renewalCost: { sums: [{ currency: 'EUR', minor: 88_200 }], unpricedCount: 1 }, deletedCount: 0 },
-    ...{ previous: undefined, next: undefined, locale: 'en-GB' },
+    ...{ previousPageState: undefined, nextPageState: undefined, locale: 'en-GB' },
   });
   const text = read(page);
   expect(page.text).toBe('50 names matching zone:rest, about €882.00 a year');
   expect(text).toContain('*place0.rest* · 20 Jun (6 days) · €18.00 · <@U0ADA> · `brand`\n');
   expect(text).toContain('*place1.rest* · 20 Jun (6 days) · no price\n');
-  expect(phoneLines(toWireBlocks(page.blocks))).toBeLessThanOrEqual(2 * 50 + 12);
+  expect(countPhoneLines(toWireBlocks(page.blocks))).toBeLessThanOrEqual(2 * 50 + 12);
   expect(buttonIds({ blocks: toWireBlocks(page.blocks) })).toEqual([
     'names_renew',
     'names_edit',
@@ -144,11 +144,11 @@ function fact(values: readonly string[]) {
 }
 
 /** A name without unusual facts. */
-function usualName(): NameScreen {
+function usualName(): NamePage {
   return {
     hasService: true,
     name: 'cafe.rest',
-    listed: newListed('cafe.rest', 60),
+    listedName: newListed('cafe.rest', 60),
     knownName: {
       history: {
         ...{ registration: fact(['registered']), registrar: fact(['name:Sandbox Registrar Ltd']) },
@@ -172,7 +172,7 @@ function usualName(): NameScreen {
     pendingChangeBlocks: [],
     assessment: { findings: [], unseen: [] },
     renewWithinDays: 60,
-    waitingSteps: calculateCost(),
+    delayStages: calculateCost(),
     today: TODAY,
   };
 }
@@ -181,7 +181,7 @@ test('the name screen says that a date without a time zone may be a day later', 
   const usual = usualName();
   const readWithDate = (values: readonly string[]) =>
     read(
-      nameScreen({
+      nameMessage({
         ...usual,
         knownName: { ...usual.knownName, history: { ...usual.knownName.history, expires_at: fact(values) } },
       }),
@@ -205,27 +205,27 @@ const changeOf = (kind: IncidentKind): ListedIncident['changes'][number] => ({
 
 test('the name screen offers no renewal during a registrar incident, and links to all open incidents', () => {
   const listButtons = (...incidents: ListedIncident[]) =>
-    buttonIds({ blocks: toWireBlocks(nameScreen({ ...usualName(), incidents }).blocks) });
+    buttonIds({ blocks: toWireBlocks(nameMessage({ ...usualName(), incidents }).blocks) });
   expect(listButtons()).toContain('reminder_renew');
   expect(listButtons(incidentOf(1, 'lock'))).toContain('reminder_renew');
   expect(listButtons(incidentOf(1, 'registrar'))).not.toContain('reminder_renew');
   const many = Array.from({ length: 6 }, (_, n) => incidentOf(n, 'ds'));
   expect(listButtons(...many)).toContain('incidents_all');
-  expect(read(nameScreen({ ...usualName(), incidents: many }))).toContain('2 more open incidents.');
+  expect(read(nameMessage({ ...usualName(), incidents: many }))).toContain('2 more open incidents.');
   expect(listButtons(...many.slice(2))).not.toContain('incidents_all');
 });
 
 test('the name screen fits on a phone if nothing is unusual', () => {
-  const message = nameScreen(usualName());
+  const message = nameMessage(usualName());
   const text = read(message);
   expect(message.text).toBe('cafe.rest, about €18.00: Expires 13 Aug 2027 (in 60 days).');
   for (const usual of ['registry', 'Delegation', 'Not seen', 'History', ':white_check_mark:'])
     expect(text.split('\n').slice(0, -1).join('\n')).not.toContain(usual);
-  expect(phoneLines(toWireBlocks(message.blocks))).toBeLessThanOrEqual(26);
+  expect(countPhoneLines(toWireBlocks(message.blocks))).toBeLessThanOrEqual(26);
 });
 
 test('the lapse question is short, and has the impact, the deadlines and their costs', () => {
-  const waiting = waitingText(calculateCost(), TODAY);
+  const waiting = formatDeadlines(calculateCost(), TODAY);
   const details = { owner: undefined, tags: [], channel: undefined, note: undefined };
   const decision = { kind: 'lapse_confirmed', reason: 'it is over', askedBy: 'U0ALICE' } as const;
   const names = [{ name: 'cafe.rest', before: details, after: details, decision }];
@@ -236,7 +236,7 @@ test('the lapse question is short, and has the impact, the deadlines and their c
     ...({ confirmations: [], state: 'proposed', endedBy: undefined } as const),
   };
   const briefing = {
-    impact: [':x: Mail will stop working, now delivered to `mail.cafe.rest`'],
+    impactLines: [':x: Mail will stop working, now delivered to `mail.cafe.rest`'],
     deadlinesText: waiting,
     priceSuffix: ', about €18.00',
   };
@@ -245,5 +245,5 @@ test('the lapse question is short, and has the impact, the deadlines and their c
   expect(message.text).toBe('cafe.rest, about €18.00: let it lapse? Requested by <@U0ALICE>: “it is over”');
   expect(text).toContain('*Let* *cafe.rest* *lapse?*\n');
   expect(text).toContain('Deadlines and costs: renew by 30 Jun, about €18.00');
-  expect(phoneLines(toWireBlocks(message.blocks))).toBeLessThanOrEqual(14);
+  expect(countPhoneLines(toWireBlocks(message.blocks))).toBeLessThanOrEqual(14);
 });

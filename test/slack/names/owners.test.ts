@@ -1,22 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { ownerLeftMessage, ownerlessLine } from '../../../src/slack/names/owner.view.ts';
+import { ownerLeftMessage, ownerlessBlocks } from '../../../src/slack/names/owner.view.ts';
 import { buttonsOf, textOf } from '../../support/demo.ts';
-import { phoneLines } from '../../support/reading.ts';
-import { expectMessage, toWireBlocks } from '../kit/limits.ts';
+import { countPhoneLines } from '../../support/reading.ts';
+import { expectValidMessage, toWireBlocks } from '../kit/limits.ts';
 
 const names = Array.from({ length: 100 }, (_, index) => `name-${index}.rest`);
 
 describe('the alert about a person who left', () => {
   test('lists ten of 400 names and says how many follow', () => {
     const alert = ownerLeftMessage('U0CAROL', { names, total: 400 });
-    expectMessage(alert);
+    expectValidMessage(alert);
     const blocks = toWireBlocks(alert.blocks);
     expect(alert.text).toMatch(
       /^<@U0CAROL> has left, so 400 names need an owner: name-0.rest, .* and 390 more$/,
     );
     expect(textOf({ ...alert, blocks })).toContain('To list all of them, use `/domain names owner:left`');
     expect(buttonsOf({ blocks })).toEqual(['owners_assign']);
-    expect(phoneLines(blocks)).toBeLessThanOrEqual(14);
+    expect(countPhoneLines(blocks)).toBeLessThanOrEqual(14);
   });
 
   test('names a single name', () => {
@@ -34,6 +34,6 @@ describe('the last line of a digest', () => {
       '2 names without an owner (`/domain names owner:none`) · 3 names whose owner has left (`owner:left`)',
     ],
   ])('counts names without an owner: %j', (counts, text) => {
-    expect(ownerlessLine(counts)[0]?.text?.text).toBe(text);
+    expect(ownerlessBlocks(counts)[0]?.text?.text).toBe(text);
   });
 });

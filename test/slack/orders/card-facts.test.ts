@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { PendingDecision } from '../../../src/approvals/approvers.ts';
+import type { PendingRequirements } from '../../../src/approvals/approvers.ts';
 import type { Briefing } from '../../../src/approvals/briefing.ts';
 import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
 import type { Order } from '../../../src/orders/order.ts';
-import { findTask } from '../../../src/orders/tasks.ts';
+import { getOrderTask } from '../../../src/orders/tasks.ts';
 import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
 import { newRequirements } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
-import { createApprovalEvent, orderEvent } from '../../support/log.ts';
-import { phoneLines, renderMrkdwn } from '../../support/reading.ts';
+import { createApprovalEvent, newOrderEvent } from '../../support/log.ts';
+import { countPhoneLines, renderMrkdwn } from '../../support/reading.ts';
 import { toWireBlocks } from '../kit/limits.ts';
 import { buildSampleStatement, REQUESTED_AT, renderCard, SAMPLE_INPUTS, sampleOrder } from './samples.ts';
 
@@ -20,7 +20,7 @@ import { buildSampleStatement, REQUESTED_AT, renderCard, SAMPLE_INPUTS, sampleOr
  */
 
 const NAMES = ['cafe.rest'];
-const DECISION: PendingDecision = {
+const DECISION: PendingRequirements = {
   requirements: newRequirements(NAMES),
   isStricter: false,
   policyVersion: 3,
@@ -44,7 +44,7 @@ function calculateCost(minor: number, unknown = 0): OrderCost {
 
 const USUAL: Partial<Briefing> = {
   approvers: ['U0BOB', 'S0APPROVERS'],
-  decision: DECISION,
+  pendingRequirements: DECISION,
   history: [],
   now: REQUESTED_AT,
   cost: calculateCost(3_600),
@@ -55,7 +55,7 @@ function assessImpact(...items: readonly ImpactItem[]): Impact {
 }
 
 function newTask(task: Order['task'], changes: Partial<Order> = {}, names: readonly string[] = NAMES): Order {
-  const checked = findTask(task).check(SAMPLE_INPUTS[task]);
+  const checked = getOrderTask(task).check(SAMPLE_INPUTS[task]);
   if (!checked.ok) throw new Error(`the sample for ${task} is invalid`);
   return sampleOrder('PENDING', { task, input: checked.input, ...changes }, names);
 }
@@ -94,7 +94,7 @@ const CASES: readonly Case[] = [
     sampleOrder('PENDING', { approvalsRequired: 2 }),
     {
       history: [createApprovalEvent(sampleOrder('PENDING', { approvalsRequired: 2 }), ['U0CAROL'])],
-      decision: { ...DECISION, requirements: newRequirements(NAMES, 2) },
+      pendingRequirements: { ...DECISION, requirements: newRequirements(NAMES, 2) },
     },
     ['1 of 2 approvals (@person)'],
   ],
@@ -103,7 +103,7 @@ const CASES: readonly Case[] = [
     sampleOrder('PENDING', { approvals: [{ userId: 'U0ADA', at: REQUESTED_AT, agreedExcess: [] }] }),
     {
       history: [
-        orderEvent('approved', 'PENDING', {
+        newOrderEvent('approved', 'PENDING', {
           progress: {
             requirements: newRequirements(NAMES).list.map((requirement) => ({ ...requirement, slots: [] })),
             isApproved: false,
@@ -119,7 +119,7 @@ const CASES: readonly Case[] = [
     'several rules apply',
     waiting,
     {
-      decision: {
+      pendingRequirements: {
         ...DECISION,
         requirements: {
           ...newRequirements(NAMES),
@@ -144,7 +144,7 @@ const CASES: readonly Case[] = [
     waiting,
     {
       history: [
-        orderEvent('requested', 'PENDING', {
+        newOrderEvent('requested', 'PENDING', {
           decidedBy: [{ kind: 'rule', name: 'brand', index: 0, version: 3 }],
         }),
       ],
@@ -154,7 +154,7 @@ const CASES: readonly Case[] = [
   [
     'approver’s question',
     waiting,
-    { history: [orderEvent('asked', 'PENDING', { question: 'for two years?' })] },
+    { history: [newOrderEvent('asked', 'PENDING', { question: 'for two years?' })] },
     ['“for two years?”'],
   ],
   ['impact: at risk or not checked', newTask('authcode'), impact(assessImpact(noLock)), ['No transfer lock']],
@@ -167,7 +167,7 @@ const CASES: readonly Case[] = [
   [
     'emergency approval',
     sampleOrder('SUCCEEDED', { emergencyApprovedBy: 'U0ADA' }),
-    { history: [orderEvent('emergency_approved', 'APPROVED', { reason: 'the shop is down' })] },
+    { history: [newOrderEvent('emergency_approved', 'APPROVED', { reason: 'the shop is down' })] },
     ['used break glass', '“the shop is down”', 'not reviewed yet'],
   ],
   ['private', sampleOrder('PENDING', { isPrivate: true }), {}, ['private']],
@@ -226,7 +226,7 @@ describe('the facts of a card', () => {
   });
 
   it('have their explanations in Details', () => {
-    const history = [orderEvent('requested', 'PENDING', { price: calculateCost(3_600) })];
+    const history = [newOrderEvent('requested', 'PENDING', { price: calculateCost(3_600) })];
     const briefing = newBriefing({ ...USUAL, statement: buildSampleStatement(waiting), history });
     const origin = { channelId: 'C1' };
     const view = orderDetailsView({ order: waiting, briefing, canDecide: true, origin, page: 1 });
@@ -246,7 +246,12 @@ describe('the facts of a card', () => {
     const order = sampleOrder('SUCCEEDED', { emergencyApprovedBy: 'U0ADA' });
     const reason = 'the shop is down, '.repeat(10);
     const history = [
-      orderEvent('emergency_approved', 'APPROVED', { reason, actor: 'U0ADA', version: 2, at: REQUESTED_AT }),
+      newOrderEvent('emergency_approved', 'APPROVED', {
+        reason,
+        actor: 'U0ADA',
+        version: 2,
+        at: REQUESTED_AT,
+      }),
     ];
     const data = { created: '2026-11-21T10:00:00Z' };
     const items = order.items.map((item) => ({
@@ -271,7 +276,7 @@ describe('the facts of a card', () => {
       'Created: ',
     ])
       expect(shown).toContain(text);
-    expect(phoneLines(toWireBlocks(renderCard(ended, briefing).blocks))).toBeLessThanOrEqual(6);
+    expect(countPhoneLines(toWireBlocks(renderCard(ended, briefing).blocks))).toBeLessThanOrEqual(6);
   });
 
   it('of an accepted task include the approver and the transfer lock', () => {
@@ -291,6 +296,6 @@ describe('the facts of a card', () => {
   });
 
   it('keep a usual card short', () => {
-    expect(phoneLines(toWireBlocks(renderCard(waiting, USUAL).blocks))).toBeLessThanOrEqual(12);
+    expect(countPhoneLines(toWireBlocks(renderCard(waiting, USUAL).blocks))).toBeLessThanOrEqual(12);
   });
 });

@@ -9,11 +9,11 @@ import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify } from '../../../src/slack/outbound/notify.ts';
 import { createSlackWeb, postedResponseSchema, type SlackWeb } from '../../../src/slack/outbound/web.ts';
 import { ENDPOINTS } from '../../orders/sample.ts';
-import { newOrder, startRig, T0 } from '../../store/order-rig.ts';
+import { newOrder, START_TIME, startRig } from '../../store/order-rig.ts';
 import { contextWith } from '../../support/context.ts';
 import { DOMAINS, textOf } from '../../support/demo.ts';
-import { NO_MONEY } from '../../support/money.ts';
-import { NO_POLICY, NOTHING_KNOWN } from '../../support/nothing-known.ts';
+import { NO_PRICES_OR_BUDGETS } from '../../support/money.ts';
+import { NO_NAME_FACTS, NO_POLICY } from '../../support/nothing-known.ts';
 import { notifierDeps } from '../../support/notifier.ts';
 import { orderOf } from '../../support/orders.ts';
 import { newTeamSettings } from '../../support/settings.ts';
@@ -54,11 +54,11 @@ function notifyOrder(
     web: slack,
     directory,
     orders: contextWith({
-      ...{ store: rig.store, directory, loadSettings: settings, ...NO_POLICY, ...NO_MONEY },
+      ...{ store: rig.store, directory, loadSettings: settings, ...NO_POLICY, ...NO_PRICES_OR_BUDGETS },
       ...{ findFirstExpiry: async () => undefined, serviceEndpoints: ENDPOINTS, now },
     }),
     savedSettings: settings,
-    ...NOTHING_KNOWN,
+    ...NO_NAME_FACTS,
     buildStatement: buildSampleStatement,
     adminsToNotify: async () => ['U0ADA'],
     now,
@@ -111,7 +111,7 @@ test('a draft whose confirmation and sending the database lost is posted as unkn
   const order = await rig.save(newOrder({ state: 'DRAFT', remindAt: undefined }));
   await notifyOrder({}, order.id);
   expect(messagesOf(order), 'while it is a draft').toEqual([]);
-  const lostRequest = { n: 1, sentAt: T0, attempts: 1, outcome: 'SUCCEEDED', result: DONE } as const;
+  const lostRequest = { n: 1, sentAt: START_TIME, attempts: 1, outcome: 'SUCCEEDED', result: DONE } as const;
   await apply(order, { type: 'invalidated', summary: { code: 'database_restored' }, lostRequest });
   await notifyOrder({}, order.id);
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['UNKNOWN']);
@@ -134,7 +134,9 @@ test('a card posted by a bot that died is adopted when its button is clicked', a
   const readerId = 'U0BOB';
   await adoptCard(stores, order.id, { channelId: DOMAINS, ts: known.ts, readerId });
   await adoptCard(stores, 'no-such-order', { channelId: DOMAINS, ts, readerId });
-  expect((await rig.notifications.read({ kind: 'order', id: order.id }))?.notifications).toHaveLength(1);
+  expect((await rig.notifications.loadSubject({ kind: 'order', id: order.id }))?.notifications).toHaveLength(
+    1,
+  );
   await adoptCard(stores, order.id, { channelId: DOMAINS, ts, readerId });
   await apply(order, { type: 'cancelled', by: 'U0ALICE' });
   await notifyOrder({}, order.id);

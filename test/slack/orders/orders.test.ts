@@ -7,27 +7,33 @@ import {
   type OrderState,
 } from '../../../src/orders/order.ts';
 import type { Statement, StatementObject } from '../../../src/orders/statement-shape.ts';
-import { findTask } from '../../../src/orders/tasks.ts';
+import { getOrderTask } from '../../../src/orders/tasks.ts';
 import { homeBlocks } from '../../../src/slack/home/home.view.ts';
 import { type Message, message } from '../../../src/slack/kit/blocks.ts';
-import { answerSections } from '../../../src/slack/orders/answer.view.ts';
+import { answerLines } from '../../../src/slack/orders/answer.view.ts';
 import { confirmationMessage } from '../../../src/slack/orders/confirm.view.ts';
 import { type HistoryEvent, orderLine, ordersTable } from '../../../src/slack/orders/order.view.ts';
 import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
 import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.ts';
 import { newBriefing } from '../../support/briefing.ts';
-import { createApprovalEvent, orderEvent } from '../../support/log.ts';
+import { createApprovalEvent, newOrderEvent } from '../../support/log.ts';
 import fc from '../../support/properties.ts';
-import { phoneLines } from '../../support/reading.ts';
+import { countPhoneLines } from '../../support/reading.ts';
 import { renderText } from '../../support/rendered.ts';
-import { expectBlocks, expectMessage, expectView, listMentions, toWireBlocks } from '../kit/limits.ts';
+import {
+  expectValidBlocks,
+  expectValidMessage,
+  expectValidView,
+  listMentions,
+  toWireBlocks,
+} from '../kit/limits.ts';
 import { REQUESTED_AT, renderCard, SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from './samples.ts';
 
 const APPROVERS = ['U0BOB', 'S0APPROVERS'];
 const KINDS = ['approved', 'denied', 'cancelled', 'expired', 'reminded', 'resolved', 'finished'] as const;
 
 function newEvent<Kind extends HistoryEvent['kind']>(kind: Kind, state: OrderState, fields: object = {}) {
-  return orderEvent(kind, state, { actor: 'U0BOB', ...fields });
+  return newOrderEvent(kind, state, { actor: 'U0BOB', ...fields });
 }
 
 function historyOf(order: Order, kinds: readonly (typeof KINDS)[number][], reason: string) {
@@ -59,7 +65,7 @@ it('a response that is one value is shown without a label', () => {
       ...item,
       result: { summary: { code: 'done' } as const, data },
     }));
-    return answerSections({ ...order, items }, (name) => name);
+    return answerLines({ ...order, items }, (name) => name);
   };
   expect(formatAnswer('[secret]')).toEqual(['• [secret]']);
   expect(formatAnswer({ status: 'active' })).toEqual(['• Status: active']);
@@ -71,13 +77,13 @@ describe('a card', () => {
     const approved = order.approvals.map(({ userId }) => createApprovalEvent(order, [userId]));
     const history = [...approved, newEvent('denied', 'DENIED', { reason: 'too expensive' })];
     const card = renderCard(order, { approvers: APPROVERS, history });
-    expectMessage(card);
+    expectValidMessage(card);
     expect(renderText(card)).toMatchSnapshot();
   });
 
   it.each(ORDER_TASK_NAMES)('shows the task %s', (task) => {
     const input = SAMPLE_INPUTS[task];
-    const checked = findTask(task).check(input);
+    const checked = getOrderTask(task).check(input);
     if (!checked.ok) throw new Error(`the sample for ${task} is invalid: ${JSON.stringify(checked.issues)}`);
     const order = sampleOrder(
       'PENDING',
@@ -85,7 +91,7 @@ describe('a card', () => {
       checked.names,
     );
     const card = renderCard(order, { approvers: APPROVERS });
-    expectMessage(card);
+    expectValidMessage(card);
     expect(renderText(card)).toMatchSnapshot();
   });
 
@@ -148,14 +154,14 @@ describe('a card', () => {
   ] as const)('has a Details button instead of Approve with %s', (_what, input, task) => {
     const order = sampleOrder('PENDING', { task, input }, 'names' in input ? input.names : ['s.rest']);
     const card = renderCard(order, { approvers: APPROVERS });
-    expectMessage(card);
+    expectValidMessage(card);
     expect(JSON.stringify(card.blocks)).not.toContain('order_approve');
     expect(JSON.stringify(card.blocks)).toContain('order_look');
   });
 
   it('stays short on a phone', () => {
     const lengthOf = (order: Order) =>
-      phoneLines(toWireBlocks(renderCard(order, { approvers: APPROVERS }).blocks));
+      countPhoneLines(toWireBlocks(renderCard(order, { approvers: APPROVERS }).blocks));
     expect(lengthOf(sampleOrder('PENDING')), 'one name, price unknown').toBeLessThanOrEqual(14);
     const reason = 'the client has paid for it, '.repeat(30);
     expect(lengthOf(sampleOrder('PENDING', { reason })), 'a long reason').toBeLessThanOrEqual(14);
@@ -216,7 +222,7 @@ describe('a reply', () => {
   it.each(cases)('reports %s', (_, about, event) => {
     const reply = orderReply(about, event, APPROVERS);
     if (reply === undefined) throw new Error('there is no reply');
-    expectMessage(reply);
+    expectValidMessage(reply);
     expect(renderText(reply)).toMatchSnapshot();
   });
 
@@ -340,7 +346,7 @@ describe('hostile text from people and the service', () => {
     fc.assert(
       fc.property(hostileOrder, ({ order, statement, reason }) => {
         for (const each of messagesOf(order, statement, reason)) {
-          expectMessage(each);
+          expectValidMessage(each);
           expect(listMentions(each).filter((id) => !EXPECTED_MENTIONS.has(id))).toEqual([]);
           expect(each.text).not.toMatch(/@(here|channel|everyone)/);
         }
@@ -349,23 +355,23 @@ describe('hostile text from people and the service', () => {
           isAdmin: true,
           incidents: [],
           unreadableGroups: [],
-          toDecide: [order],
-          toResolve: [order],
-          toReview: [],
+          ordersToDecide: [order],
+          ordersToResolve: [order],
+          emergencyReviews: [],
           standIn: undefined,
           hasService: true,
-          standsInFor: [],
-          open: [order],
-          next: [],
+          coveredAbsences: [],
+          openOrders: [order],
+          expiringNames: [],
           renewals: new Map(),
-          months: [],
+          monthCounts: [],
           briefings: new Map([[order.id, newBriefing({ statement })]]),
         };
-        expectBlocks(homeBlocks(data), 'home');
+        expectValidBlocks(homeBlocks(data), 'home');
         const origin = { channelId: 'C0DOMAINS' };
         const history = historyOf(order, KINDS, reason);
         const briefing = newBriefing({ statement, approvers: APPROVERS, history });
-        expectView(orderDetailsView({ order, briefing, canDecide: true, origin, page: 1 }), 'modal');
+        expectValidView(orderDetailsView({ order, briefing, canDecide: true, origin, page: 1 }), 'modal');
       }),
       { numRuns: 60 },
     );

@@ -21,12 +21,12 @@ export function renderCard(
   return orderCard(order, { ...newBriefing({ history }), ...briefing, statement });
 }
 
-/** The secret's hash in sample statements. */
+/** The hash of the secret in sample statements. */
 export const SECRET_HASH = `sha256:${'5a'.repeat(32)}`;
 
 export const REQUESTED_AT = new Date('2026-11-21T10:00:00Z');
 
-const ITEM_STATE: Readonly<Record<OrderState, OrderItem['state']>> = {
+const ITEM_STATES: Readonly<Record<OrderState, OrderItem['state']>> = {
   DRAFT: 'WAITING',
   PENDING: 'WAITING',
   APPROVED: 'WAITING',
@@ -59,7 +59,7 @@ const RESULTS: Partial<Readonly<Record<OrderState, OrderItem['result']>>> = {
   },
 };
 
-/** An order in a state, with the requested names. */
+/** Alice's renewal of the names, in this state. */
 export function sampleOrder(
   state: OrderState,
   changes: Partial<Order> = {},
@@ -79,10 +79,10 @@ export function sampleOrder(
       n: index + 1,
       name,
       ctid: buildCtid(id, index + 1, names.length),
-      state: ITEM_STATE[state],
+      state: ITEM_STATES[state],
       attempts: 0,
       notBefore: undefined,
-      sentAt: ITEM_STATE[state] === 'WAITING' ? undefined : new Date('2026-11-21T11:00:00Z'),
+      sentAt: ITEM_STATES[state] === 'WAITING' ? undefined : new Date('2026-11-21T11:00:00Z'),
       answeredAt: undefined,
       result: RESULTS[state],
       isWatchListUpdated: false,
@@ -114,7 +114,7 @@ export function sampleOrder(
   };
 }
 
-const DELEGATION = {
+const DELEGATION_INPUT = {
   name: 'cafe.rest',
   ownerc: 11,
   adminc: 12,
@@ -124,8 +124,8 @@ const DELEGATION = {
 
 /** Each task's input, as an order stores it. */
 export const SAMPLE_INPUTS: Readonly<Record<OrderTaskName, unknown>> = {
-  create: DELEGATION,
-  transfer: DELEGATION,
+  create: DELEGATION_INPUT,
+  transfer: DELEGATION_INPUT,
   renew: { names: ['cafe.rest'], period: 1 },
   restore: { name: 'cafe.rest' },
   delete: { name: 'cafe.rest' },

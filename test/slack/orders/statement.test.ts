@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Order } from '../../../src/orders/order.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName } from '../../../src/orders/order.ts';
 import type { Statement, StatementRequest, StatementValue } from '../../../src/orders/statement-shape.ts';
-import { findTask } from '../../../src/orders/tasks.ts';
+import { getOrderTask } from '../../../src/orders/tasks.ts';
 import { planCells } from '../../../src/slack/bulk/bulk.view.ts';
 import { type HomeData, homeBlocks } from '../../../src/slack/home/home.view.ts';
 import type { AnyBlock } from '../../../src/slack/kit/blocks.ts';
@@ -14,7 +14,7 @@ import { newBriefing } from '../../support/briefing.ts';
 import { buttonsOf, textOf } from '../../support/demo.ts';
 import { removeEscapes } from '../../support/looking.ts';
 import fc from '../../support/properties.ts';
-import { expectView } from '../kit/limits.ts';
+import { expectValidView } from '../kit/limits.ts';
 import { buildSampleStatement, renderCard, SECRET_HASH, sampleOrder } from './samples.ts';
 
 /* Every surface shows each value of the order's statement. */
@@ -179,7 +179,7 @@ function renderDetailsPages(order: Order, statement: Statement): ModalView['bloc
       origin: { channelId: 'C1' },
       page: index + 1,
     });
-    expectView(view, 'modal');
+    expectValidView(view, 'modal');
     return view.blocks;
   });
 }
@@ -189,14 +189,14 @@ const EMPTY_HOME = {
   isAdmin: false,
   incidents: [],
   unreadableGroups: [],
-  toResolve: [],
-  toReview: [],
+  ordersToResolve: [],
+  emergencyReviews: [],
 };
 function renderHome(order: Order, statement: Statement): AnyBlock[] {
   const briefings = new Map([[order.id, newBriefing({ statement })]]);
   const data: HomeData = {
-    ...{ ...EMPTY_HOME, toDecide: [order], briefings, standIn: undefined, standsInFor: [] },
-    ...{ open: [], next: [], renewals: new Map(), months: [], hasService: true },
+    ...{ ...EMPTY_HOME, ordersToDecide: [order], briefings, standIn: undefined, coveredAbsences: [] },
+    ...{ openOrders: [], expiringNames: [], renewals: new Map(), monthCounts: [], hasService: true },
   };
   return homeBlocks(data);
 }
@@ -207,9 +207,9 @@ const hasApproveButton = (blocks: readonly AnyBlock[]) =>
 test.each(ORDER_TASK_NAMES)('every value of a %s order is shown where the order can be approved', (task) => {
   fc.assert(
     fc.property(fc.oneof(...INPUTS[task]), fc.boolean(), (input, isBulk) => {
-      const checked = findTask(task).check(input);
+      const checked = getOrderTask(task).check(input);
       if (!checked.ok) throw new Error(JSON.stringify(checked.issues));
-      const hasSecret = findTask(task).secretField !== undefined;
+      const hasSecret = getOrderTask(task).secretField !== undefined;
       const order = sampleOrder(
         'PENDING',
         {

@@ -1,16 +1,19 @@
 import { expect, test } from 'vitest';
 import type { OrderItem } from '../../../src/orders/order.ts';
 import type { OrderLogEntry } from '../../../src/orders/order-events.ts';
-import { AUDIT_COLUMNS, orderRow } from '../../../src/slack/ledger/audit.view.ts';
+import { AUDIT_COLUMNS, buildOrderCells } from '../../../src/slack/ledger/audit.view.ts';
 
 import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.ts';
-import { orderEvent } from '../../support/log.ts';
+import { newOrderEvent } from '../../support/log.ts';
 import { REQUESTED_AT, renderCard, sampleOrder } from './samples.ts';
 
 /* Every view shows stored codes as text. */
 
 async function auditedResult(entry: OrderLogEntry) {
-  const cells = await orderRow({ order: sampleOrder('FAILED'), entry, decisions: [] }, async (id) => id);
+  const cells = await buildOrderCells(
+    { order: sampleOrder('FAILED'), entry, decisions: [] },
+    async (id) => id,
+  );
   return cells[AUDIT_COLUMNS.indexOf('result')];
 }
 
@@ -20,9 +23,11 @@ const LINK_AGAIN =
   /is no longer linked, so nothing was sent\. Link it again with `\/domain link` and request/;
 
 test('the audit log shows the text of a stored code', async () => {
-  expect(await auditedResult(orderEvent('stopped', 'FAILED', { summary }))).toMatch(LINK_AGAIN);
-  expect(await auditedResult(orderEvent('answered', 'FAILED', { result: { summary } }))).toMatch(LINK_AGAIN);
-  expect(await auditedResult(orderEvent('retry_scheduled', 'FAILED', { retryReason }))).toBe(
+  expect(await auditedResult(newOrderEvent('stopped', 'FAILED', { summary }))).toMatch(LINK_AGAIN);
+  expect(await auditedResult(newOrderEvent('answered', 'FAILED', { result: { summary } }))).toMatch(
+    LINK_AGAIN,
+  );
+  expect(await auditedResult(newOrderEvent('retry_scheduled', 'FAILED', { retryReason }))).toBe(
     'The service is busy.',
   );
 });
@@ -30,13 +35,13 @@ test('the audit log shows the text of a stored code', async () => {
 test('the thread shows the text of a stored code', () => {
   const order = sampleOrder('EXECUTING');
   const names = order.items.map(({ name }) => name);
-  const reply = orderReply(order, orderEvent('stopped', 'EXECUTING', { summary, names }), []);
+  const reply = orderReply(order, newOrderEvent('stopped', 'EXECUTING', { summary, names }), []);
   expect(JSON.stringify(reply)).toMatch(LINK_AGAIN);
 });
 
 test('the history shows the text of a stored code', () => {
   const shown = JSON.stringify(
-    orderHistory(sampleOrder('EXECUTING'), [orderEvent('retry_scheduled', 'EXECUTING', { retryReason })]),
+    orderHistory(sampleOrder('EXECUTING'), [newOrderEvent('retry_scheduled', 'EXECUTING', { retryReason })]),
   );
   expect(shown).toContain('(The service is busy.)');
 });
@@ -46,7 +51,7 @@ test('the card shows the text of a stored code', () => {
   const items = waiting.items.map(
     (item): OrderItem => ({ ...item, state: 'WAITING', notBefore: REQUESTED_AT }),
   );
-  const history = [orderEvent('retry_scheduled', 'EXECUTING', { retryReason })];
+  const history = [newOrderEvent('retry_scheduled', 'EXECUTING', { retryReason })];
   const card = renderCard({ ...waiting, items }, { approvers: [], history });
   expect(JSON.stringify(card)).toMatch(/next attempt .*\. The service is busy\./);
 });

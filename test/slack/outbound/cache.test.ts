@@ -5,12 +5,12 @@ import { SlackApiError } from '../../../src/slack/outbound/web.ts';
 let nowMs: number;
 let calls: string[];
 let waits: number[];
-let answer: (key: string) => Promise<string>;
+let respond: (key: string) => Promise<string>;
 beforeEach(() => {
   nowMs = 0;
   calls = [];
   waits = [];
-  answer = async (key) => `${key} ${calls.length}`;
+  respond = async (key) => `${key} ${calls.length}`;
 });
 
 const createTestCache = (maxAgeMs: number) =>
@@ -23,14 +23,14 @@ const createTestCache = (maxAgeMs: number) =>
     },
     load: (key: string) => {
       calls.push(key);
-      return answer(key);
+      return respond(key);
     },
   });
 
 /** Leaves the next call pending until the test answers it. */
 function deferAnswer() {
   let resolve: (text: string) => void = () => undefined;
-  answer = () =>
+  respond = () =>
     new Promise((done) => {
       resolve = done;
     });
@@ -48,7 +48,7 @@ describe('a cached answer', () => {
     expect(await cache.get('b')).toBe('b 3');
   });
 
-  it('that took longer than its maximum age is only for its waiting callers', async () => {
+  it('that takes longer than its maximum age is returned only to its waiting callers', async () => {
     const cache = createTestCache(10_000);
     const slow = deferAnswer();
     const first = cache.get('a');
@@ -56,7 +56,7 @@ describe('a cached answer', () => {
     const second = cache.get('a');
     slow.answer('late');
     expect(await Promise.all([first, second])).toEqual(['late', 'late']);
-    answer = async () => 'new';
+    respond = async () => 'new';
     expect(await cache.get('a')).toBe('new');
     expect(calls).toHaveLength(2);
   });
@@ -66,7 +66,7 @@ describe('a cached answer', () => {
     const slow = deferAnswer();
     const first = cache.get('a');
     cache.forget('a');
-    answer = async () => 'after the change';
+    respond = async () => 'after the change';
     const second = cache.get('a');
     slow.answer('before the change');
     expect(await first).toBe('before the change');
@@ -89,24 +89,24 @@ describe('concurrent callers', () => {
 describe('a failure', () => {
   it('reaches all waiting callers, and isn’t cached', async () => {
     const cache = createTestCache(10_000);
-    answer = async () => {
+    respond = async () => {
       throw new SlackApiError('unreachable', 'users.info', {});
     };
     const all = await Promise.allSettled([cache.get('a'), cache.get('a')]);
     expect(all.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(calls).toHaveLength(1);
-    answer = async () => 'back';
+    respond = async () => 'back';
     expect(await cache.get('a')).toBe('back');
   });
 
   it('due to a rate limit stops calls for all keys until the limit ends', async () => {
     const cache = createTestCache(60_000);
     await cache.get('known');
-    answer = async () => {
+    respond = async () => {
       throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: 30_000 });
     };
     await expect(cache.get('a')).rejects.toThrow('rate_limited');
-    answer = async () => 'back';
+    respond = async () => 'back';
     // In the last two seconds of a limit, calls wait.
     nowMs = 27_999;
     await expect(cache.get('b')).rejects.toThrow('rate_limited');
@@ -116,16 +116,16 @@ describe('a failure', () => {
     expect(await cache.get('b')).toBe('back');
   });
 
-  /** Rate-limits the next calls for these times. */
+  /** Rate-limits one call for each of these durations. */
   const limitNextCalls = (...retryAfterMs: number[]) => {
-    answer = async () => {
-      const next = retryAfterMs.shift();
-      if (next === undefined) return 'back';
-      throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: next });
+    respond = async () => {
+      const retryAfter = retryAfterMs.shift();
+      if (retryAfter === undefined) return 'back';
+      throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: retryAfter });
     };
   };
 
-  it('due to a rate limit of at most 2 seconds is waited out', async () => {
+  it('due to a rate limit of at most 2 seconds is retried after it', async () => {
     const cache = createTestCache(60_000);
     limitNextCalls(1_000);
     expect(await Promise.all([cache.get('a'), cache.get('a')])).toEqual(['back', 'back']);
@@ -133,7 +133,7 @@ describe('a failure', () => {
     expect(waits).toEqual([1_001]);
   });
 
-  it('due to another call’s rate limit is waited out, too', async () => {
+  it('due to another call’s rate limit is retried after it, too', async () => {
     const cache = createTestCache(60_000);
     limitNextCalls(3_000);
     await expect(cache.get('a')).rejects.toThrow('rate_limited');
@@ -142,7 +142,7 @@ describe('a failure', () => {
     expect(waits).toEqual([1_501]);
   });
 
-  it('due to a rate limit is waited out once, and only if it is short', async () => {
+  it('due to a rate limit is retried once, and only if the limit is short', async () => {
     const cache = createTestCache(60_000);
     limitNextCalls(2_000, 1_000);
     await expect(cache.get('a')).rejects.toThrow('rate_limited');

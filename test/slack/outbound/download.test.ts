@@ -9,7 +9,7 @@ import { createFileReader, isSlackFileUrl } from '../../../src/slack/outbound/do
 import { uploadText } from '../../../src/slack/outbound/upload.ts';
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
 
-const API = 'http://127.0.0.1:1234/api/';
+const API_URL = 'http://127.0.0.1:1234/api/';
 
 test.each([
   ['https://files.slack.com/files-pri/T1-F1/names.csv', true],
@@ -22,11 +22,11 @@ test.each([
   ['http://127.0.0.1:4321/files-pri/F1/names.csv', false],
   ['no address', false],
 ])('the bot’s token is sent to %s: %s', (address, isSent) => {
-  expect(isSlackFileUrl(address, API)).toBe(isSent);
+  expect(isSlackFileUrl(address, API_URL)).toBe(isSent);
 });
 
 test('a file at another address is refused', async () => {
-  const read = createFileReader(new Secret('xoxb-token'), API, 1_000);
+  const read = createFileReader(new Secret('xoxb-token'), API_URL, 1_000);
   await expect(read('https://evil.example/names.csv')).rejects.toMatchObject({ code: 'not_a_file_address' });
 });
 
@@ -63,22 +63,28 @@ describe('reading a file', () => {
     return Buffer.from(await read(`${origin}/files-pri/F1/names.csv`)).toString();
   }
 
-  const page = '<!DOCTYPE html><html><body>Sign in</body></html>';
+  const signInPage = '<!DOCTYPE html><html><body>Sign in</body></html>';
   test.each<[string, number, Record<string, string>, string, string]>([
     ['a redirect to the sign-in page', 302, { location: 'https://slack.com/' }, '', 'missing_scope'],
-    ['the sign-in page', 200, { 'content-type': 'text/html; charset=utf-8' }, page, 'missing_scope'],
-    ['the sign-in page as another type', 200, { 'content-type': 'text/plain' }, `\n${page}`, 'missing_scope'],
+    ['the sign-in page', 200, { 'content-type': 'text/html; charset=utf-8' }, signInPage, 'missing_scope'],
+    [
+      'the sign-in page as plain text',
+      200,
+      { 'content-type': 'text/plain' },
+      `\n${signInPage}`,
+      'missing_scope',
+    ],
     ['a missing permission', 403, {}, '', 'missing_scope'],
     ['a deleted file', 404, {}, 'not found', 'file_deleted'],
     ['a file that is gone', 410, {}, '', 'file_deleted'],
     ['a bad request', 400, {}, '', 'http_400'],
     ['a server error', 502, {}, '', 'http_502'],
   ])('fails if Slack returns %s', async (_what, status, headers, body, code) => {
-    const reading = readFrom((_request, response) => response.writeHead(status, headers).end(body));
-    await expect(reading).rejects.toMatchObject({ code });
+    const readResult = readFrom((_request, response) => response.writeHead(status, headers).end(body));
+    await expect(readResult).rejects.toMatchObject({ code });
   });
 
-  test('waits out a rate limit of a second, but not a long one', async () => {
+  test('is retried after a rate limit of a second, but not after a long one', async () => {
     let requests = 0;
     const text = await readFrom((_request, response) => {
       requests += 1;
@@ -86,18 +92,20 @@ describe('reading a file', () => {
       else response.writeHead(200, { 'content-type': 'text/csv' }).end('name\ncafe.rest');
     });
     expect([requests, text]).toEqual([2, 'name\ncafe.rest']);
-    const long = readFrom((_request, response) => response.writeHead(429, { 'retry-after': '30' }).end());
-    await expect(long).rejects.toMatchObject({ kind: 'rate_limited', retryAfterMs: 30_000 });
+    const secondRead = readFrom((_request, response) =>
+      response.writeHead(429, { 'retry-after': '30' }).end(),
+    );
+    await expect(secondRead).rejects.toMatchObject({ kind: 'rate_limited', retryAfterMs: 30_000 });
   });
 });
 
 test.each(['files.getUploadURLExternal', 'files.completeUploadExternal'])(
-  'an upload waits out a rate limit of a second on %s',
+  'an upload retries %s after a rate limit of a second',
   async (method) => {
     const workspace = await startWorkspace();
     onTestFinished(() => workspace.close());
     const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
-    workspace.faults.set({ method, kind: 'ratelimited', retryAfter: 1, times: 1 });
+    workspace.faults.set({ method, kind: 'ratelimited', retryAfterSeconds: 1, times: 1 });
     const upload = { filename: 'a.csv', channelId: 'C0DOMAINS', comment: 'A list', text: 'name' };
     await expect(uploadText(web, upload)).resolves.toBeUndefined();
   },

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createFetch } from '../../../src/slack/outbound/fetch.ts';
 
 /** @returns the address of a server that lives as long as the test */
-async function serve(listener: RequestListener): Promise<string> {
+async function startServer(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -15,16 +15,16 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${address.port}/api/chat.update`;
 }
 
-const fetchSoon = createFetch(10_000);
+const fetchWithTimeout = createFetch(10_000);
 
-const POST = {
+const POST_OPTIONS = {
   method: 'POST',
   headers: { 'content-type': 'text/plain', authorization: 'Bearer t' },
 } as const;
 
 test('a POST is sent, and its complete response is returned', async () => {
   const requests: unknown[] = [];
-  const url = await serve((request, response) => {
+  const url = await startServer((request, response) => {
     let body = '';
     request.on('data', (chunk) => {
       body += chunk;
@@ -41,7 +41,7 @@ test('a POST is sent, and its complete response is returned', async () => {
       response.end('{"ok":false,"said":"größer"}');
     });
   });
-  const result = await fetchSoon(url, { ...POST, body: 'ä=1' });
+  const result = await fetchWithTimeout(url, { ...POST_OPTIONS, body: 'ä=1' });
   expect(requests).toEqual([['POST', '/api/chat.update', 'Bearer t', 'text/plain', 'ä=1']]);
   expect(result).toMatchObject({ ok: false, status: 429, url });
   expect([
@@ -56,42 +56,42 @@ test('a POST is sent, and its complete response is returned', async () => {
 
 test('a redirect is not followed', async () => {
   let requests = 0;
-  const url = await serve((_request, response) => {
+  const url = await startServer((_request, response) => {
     requests += 1;
     response.writeHead(302, { location: '/elsewhere' }).end();
   });
-  const result = await fetchSoon(url, { ...POST, body: 'token=secret' });
+  const result = await fetchWithTimeout(url, { ...POST_OPTIONS, body: 'token=secret' });
   expect([result.status, result.ok, requests]).toEqual([302, false, 1]);
 });
 
 test('a response that stalls is aborted', async () => {
-  const url = await serve((_request, response) => {
+  const url = await startServer((_request, response) => {
     response.writeHead(200, { 'content-length': '100' });
     response.write('{"ok":');
   });
-  await expect(createFetch(50)(url, { ...POST, body: 'a=1' })).rejects.toMatchObject({
+  await expect(createFetch(50)(url, { ...POST_OPTIONS, body: 'a=1' })).rejects.toMatchObject({
     name: 'HttpExchangeError',
     message: 'no complete response in time',
   });
 });
 
 test('an endless response is aborted', async () => {
-  const url = await serve((_request, response) => {
-    const more = () => {
+  const url = await startServer((_request, response) => {
+    const writeMore = () => {
       while (response.write('x'.repeat(1024 * 1024)));
-      response.once('drain', more);
+      response.once('drain', writeMore);
     };
-    more();
+    writeMore();
   });
-  await expect(fetchSoon(url, { ...POST, body: '' })).rejects.toMatchObject({
+  await expect(fetchWithTimeout(url, { ...POST_OPTIONS, body: '' })).rejects.toMatchObject({
     name: 'HttpExchangeError',
     message: 'the response is too large',
   });
 });
 
 test('a body that isn’t text is refused', async () => {
-  await expect(fetchSoon('http://127.0.0.1:1/', { method: 'GET' })).rejects.toThrow(/only text/);
-  await expect(fetchSoon('http://127.0.0.1:1/', { ...POST, body: new FormData() })).rejects.toThrow(
-    /only text/,
-  );
+  await expect(fetchWithTimeout('http://127.0.0.1:1/', { method: 'GET' })).rejects.toThrow(/only text/);
+  await expect(
+    fetchWithTimeout('http://127.0.0.1:1/', { ...POST_OPTIONS, body: new FormData() }),
+  ).rejects.toThrow(/only text/);
 });

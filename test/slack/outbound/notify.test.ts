@@ -5,8 +5,8 @@ import { Secret } from '../../../src/service/secret.ts';
 import { textMessage } from '../../../src/slack/kit/blocks.ts';
 import {
   type NotificationPlanner,
+  type NotificationSpec,
   notify,
-  type WantedNotification,
 } from '../../../src/slack/outbound/notify.ts';
 import { createPacer } from '../../../src/slack/outbound/pacer.ts';
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
@@ -18,8 +18,8 @@ import { notificationsOf, notifierDeps, notifyDue } from '../../support/notifier
 
 /* A message that a channel refuses is rescheduled or posted elsewhere, and delays nothing else. */
 
-const GENERAL = 'C0GENERAL';
-const EXPIRY = 'C0EXPIRY';
+const GENERAL_CHANNEL = 'C0GENERAL';
+const EXPIRY_CHANNEL = 'C0EXPIRY';
 const SUBJECT: Subject = { kind: 'report', id: 'one' };
 
 let database: TestDatabase;
@@ -38,7 +38,7 @@ beforeEach(async () => {
   nowMs = Date.UTC(2027, 5, 14);
   workspace.faults.clear();
   await db.prisma.notification.deleteMany();
-  await store.addIfMissing(SUBJECT, now());
+  await store.addSubjectIfMissing(SUBJECT, now());
 });
 afterAll(async () => {
   await workspace.close();
@@ -46,25 +46,25 @@ afterAll(async () => {
   await database.drop();
 });
 
-function deps(planner: NotificationPlanner) {
+function createDeps(planner: NotificationPlanner) {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   return notifierDeps({ notifications: store, web, now }, { report: planner });
 }
 
-let count = 0;
+let planCount = 0;
 /** Plans messages with a unique text, each with its places. */
-function planMessages(...placed: readonly (readonly string[])[]) {
-  count += 1;
-  const label = `message ${count}`;
+function planMessages(...channelLists: readonly (readonly string[])[]) {
+  planCount += 1;
+  const label = `message ${planCount}`;
   const textsIn = (channel: string) =>
     workspace
       .messages(channel)
       .map(({ text }) => text)
       .filter((text) => text.startsWith(`${label} `));
   const planner =
-    (changes: Partial<WantedNotification> = {}): NotificationPlanner =>
+    (changes: Partial<NotificationSpec> = {}): NotificationPlanner =>
     async ({ version }, send) => {
-      for (const [n, channels] of placed.entries())
+      for (const [n, channels] of channelLists.entries())
         await send({
           purpose: `message:${n}`,
           version: String(version),
@@ -78,31 +78,31 @@ function planMessages(...placed: readonly (readonly string[])[]) {
   return { textsIn, planner };
 }
 
-test('a rate-limited channel delays no other, and a change doesn’t advance its retry', async () => {
-  const { textsIn, planner } = planMessages([DOMAINS], [GENERAL]);
-  const limited = {
+test('a rate-limited channel delays no other, and a change doesn’t cause an early retry', async () => {
+  const { textsIn, planner } = planMessages([DOMAINS], [GENERAL_CHANNEL]);
+  const rateLimit = {
     method: 'chat.postMessage',
     channel: DOMAINS,
     kind: 'ratelimited',
-    retryAfter: 30,
+    retryAfterSeconds: 30,
   } as const;
-  workspace.faults.set({ ...limited, times: 1 });
-  await notifyDue(deps(planner()));
-  expect([textsIn(DOMAINS), textsIn(GENERAL)]).toEqual([[], [expect.stringContaining('v1')]]);
+  workspace.faults.set({ ...rateLimit, times: 1 });
+  await notifyDue(createDeps(planner()));
+  expect([textsIn(DOMAINS), textsIn(GENERAL_CHANNEL)]).toEqual([[], [expect.stringContaining('v1')]]);
   await store.requestUpdate(SUBJECT, now());
-  await notifyDue(deps(planner()));
-  expect([textsIn(DOMAINS), textsIn(GENERAL)]).toEqual([[], [expect.stringContaining('v2')]]);
+  await notifyDue(createDeps(planner()));
+  expect([textsIn(DOMAINS), textsIn(GENERAL_CHANNEL)]).toEqual([[], [expect.stringContaining('v2')]]);
   nowMs += 30_000;
-  expect(await notifyDue(deps(planner()))).toEqual(['report:one']);
+  expect(await notifyDue(createDeps(planner()))).toEqual(['report:one']);
   expect(textsIn(DOMAINS)).toEqual([expect.stringContaining('v2')]);
-  expect(await notifyDue(deps(planner())), 'everything is posted').toEqual([]);
+  expect(await notifyDue(createDeps(planner())), 'everything is posted').toEqual([]);
 });
 
 describe('an update', () => {
-  const updates = () => workspace.calls.filter(({ method }) => method === 'chat.update').length;
+  const countUpdates = () => workspace.calls.filter(({ method }) => method === 'chat.update').length;
   const sendUpdate = async (
-    changes: Partial<WantedNotification>,
-    notifier = deps(planMessages([GENERAL]).planner(changes)),
+    changes: Partial<NotificationSpec>,
+    notifier = createDeps(planMessages([GENERAL_CHANNEL]).planner(changes)),
   ) => {
     await store.requestUpdate(SUBJECT, now());
     await notifyDue(notifier);
@@ -112,32 +112,32 @@ describe('an update', () => {
   test('is sent only if its content has changed', async () => {
     const metadata = (state: string) => ({ event_type: 'order', event_payload: { state } });
     await sendUpdate({ message, metadata: metadata('PENDING') });
-    const before = updates();
+    const before = countUpdates();
     await sendUpdate({ message, metadata: metadata('PENDING') });
-    expect(updates() - before, 'unchanged').toBe(0);
+    expect(countUpdates() - before, 'unchanged').toBe(0);
     expect(await notificationsOf(store, SUBJECT)).toMatchObject([{ shownVersion: '3' }]);
     await sendUpdate({ message, metadata: metadata('APPROVED') });
-    expect(updates() - before, 'changed metadata').toBe(1);
+    expect(countUpdates() - before, 'changed metadata').toBe(1);
     await sendUpdate({ message: () => textMessage('other'), metadata: metadata('APPROVED') });
-    expect(updates() - before, 'changed text').toBe(2);
+    expect(countUpdates() - before, 'changed text').toBe(2);
     await sendUpdate({ message, metadata: metadata('APPROVED') });
-    expect(updates() - before, 'changed back').toBe(3);
+    expect(countUpdates() - before, 'changed back').toBe(3);
   });
 
   test('is sent again if it may not have arrived, and for an adopted message', async () => {
     await sendUpdate({ message });
-    const before = updates();
+    const before = countUpdates();
     workspace.faults.set({ method: 'chat.update', kind: 'lost_answer', times: 1 });
     await sendUpdate({ message: () => textMessage('other') });
     nowMs += 1_000;
     await sendUpdate({ message });
-    expect(updates() - before).toBe(2);
-    const [found] = await notificationsOf(store, SUBJECT);
-    if (found?.message === undefined) throw new Error('nothing was posted');
-    await db.prisma.notification.deleteMany({ where: { purpose: found.purpose } });
-    await store.adopt(SUBJECT, found.message, [found.purpose], now());
+    expect(countUpdates() - before).toBe(2);
+    const [postedMessage] = await notificationsOf(store, SUBJECT);
+    if (postedMessage?.message === undefined) throw new Error('nothing was posted');
+    await db.prisma.notification.deleteMany({ where: { purpose: postedMessage.purpose } });
+    await store.adoptMessage(SUBJECT, postedMessage.message, [postedMessage.purpose], now());
     await sendUpdate({ message });
-    expect(updates() - before).toBe(3);
+    expect(countUpdates() - before).toBe(3);
   });
 
   test('that Slack rate-limits delays all updates, but only until the limit ends', async () => {
@@ -147,89 +147,106 @@ describe('an update', () => {
       undefined,
       createPacer(() => nowMs),
     );
-    const notifier = (planner: NotificationPlanner) =>
+    const createNotifier = (planner: NotificationPlanner) =>
       notifierDeps({ notifications: store, web, now }, { report: planner });
-    const { textsIn, planner } = planMessages([DOMAINS], [GENERAL]);
-    await notifyDue(notifier(planner()));
-    const before = updates();
-    workspace.faults.set({ method: 'chat.update', kind: 'ratelimited', retryAfter: 30, times: 1 });
-    await sendUpdate({}, notifier(planner()));
-    await sendUpdate({}, notifier(planner()));
-    expect(updates() - before, 'one is refused, no other is sent').toBe(1);
+    const { textsIn, planner } = planMessages([DOMAINS], [GENERAL_CHANNEL]);
+    await notifyDue(createNotifier(planner()));
+    const before = countUpdates();
+    workspace.faults.set({ method: 'chat.update', kind: 'ratelimited', retryAfterSeconds: 30, times: 1 });
+    await sendUpdate({}, createNotifier(planner()));
+    await sendUpdate({}, createNotifier(planner()));
+    expect(countUpdates() - before, 'one is refused, no other is sent').toBe(1);
     expect(await notificationsOf(store, SUBJECT)).toMatchObject([
       { attempts: 0, dueAt: undefined },
       { attempts: 0, dueAt: undefined },
     ]);
     nowMs += 30_000;
-    await notifyDue(notifier(planner()));
+    await notifyDue(createNotifier(planner()));
     expect(textsIn(DOMAINS)).toEqual([expect.stringContaining('v3')]);
     nowMs += 1_200;
-    await notifyDue(notifier(planner()));
-    expect(textsIn(GENERAL)).toEqual([expect.stringContaining('v3')]);
+    await notifyDue(createNotifier(planner()));
+    expect(textsIn(GENERAL_CHANNEL)).toEqual([expect.stringContaining('v3')]);
   });
 });
 
 test('a message that one place refuses goes to the next', async () => {
-  const { textsIn, planner } = planMessages(['C0NOBOT', GENERAL]);
-  await notifyDue(deps(planner()));
-  expect(textsIn(GENERAL)).toHaveLength(1);
+  const { textsIn, planner } = planMessages(['C0NOBOT', GENERAL_CHANNEL]);
+  await notifyDue(createDeps(planner()));
+  expect(textsIn(GENERAL_CHANNEL)).toHaveLength(1);
 });
 
 test('a message that every place refuses is marked as refused, and retried with its next version', async () => {
-  const { textsIn, planner } = planMessages([EXPIRY]);
-  workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
-  await notifyDue(deps(planner()));
+  const { textsIn, planner } = planMessages([EXPIRY_CHANNEL]);
+  workspace.faults.set({
+    method: 'chat.postMessage',
+    channel: EXPIRY_CHANNEL,
+    kind: 'error',
+    code: 'is_archived',
+  });
+  await notifyDue(createDeps(planner()));
   expect(await notificationsOf(store, SUBJECT)).toMatchObject([
     { refusalCode: 'is_archived', message: undefined },
   ]);
   workspace.faults.clear();
-  await notify(deps(planner()), SUBJECT);
-  expect(textsIn(EXPIRY), 'the same version').toEqual([]);
+  await notify(createDeps(planner()), SUBJECT);
+  expect(textsIn(EXPIRY_CHANNEL), 'the same version').toEqual([]);
   await store.requestUpdate(SUBJECT, now());
-  await notifyDue(deps(planner()));
-  expect(textsIn(EXPIRY)).toEqual([expect.stringContaining('v2')]);
+  await notifyDue(createDeps(planner()));
+  expect(textsIn(EXPIRY_CHANNEL)).toEqual([expect.stringContaining('v2')]);
 });
 
 test('a refusing channel is reported once until it accepts a message', async () => {
-  const { planner } = planMessages([EXPIRY]);
-  const alerting = deps(planner({ alertsAdmins: true }));
-  const places = async () =>
+  const { planner } = planMessages([EXPIRY_CHANNEL]);
+  const alertingDeps = createDeps(planner({ alertsAdmins: true }));
+  const listReportedChannels = async () =>
     (await db.prisma.notification.findMany({ where: { subjectKind: 'channel' } })).map(
       ({ subjectId }) => subjectId,
     );
-  workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
+  workspace.faults.set({
+    method: 'chat.postMessage',
+    channel: EXPIRY_CHANNEL,
+    kind: 'error',
+    code: 'is_archived',
+  });
   for (let version = 1; version <= 2; version += 1) {
-    await notify(alerting, SUBJECT);
+    await notify(alertingDeps, SUBJECT);
     await store.requestUpdate(SUBJECT, now());
   }
-  expect(await places()).toEqual([EXPIRY]);
+  expect(await listReportedChannels()).toEqual([EXPIRY_CHANNEL]);
   workspace.faults.clear();
-  await notify(alerting, SUBJECT);
-  expect(await places()).toEqual([]);
+  await notify(alertingDeps, SUBJECT);
+  expect(await listReportedChannels()).toEqual([]);
 });
 
 test('an essential message is retried until it arrives', async () => {
-  const { textsIn, planner } = planMessages([EXPIRY]);
-  workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
-  const lasting = deps(planner({ mustArrive: true }));
-  await notifyDue(lasting);
+  const { textsIn, planner } = planMessages([EXPIRY_CHANNEL]);
+  workspace.faults.set({
+    method: 'chat.postMessage',
+    channel: EXPIRY_CHANNEL,
+    kind: 'error',
+    code: 'is_archived',
+  });
+  const essentialDeps = createDeps(planner({ mustArrive: true }));
+  await notifyDue(essentialDeps);
   workspace.faults.clear();
   nowMs += 60_000;
-  await notifyDue(lasting);
-  expect(textsIn(EXPIRY)).toHaveLength(1);
+  await notifyDue(essentialDeps);
+  expect(textsIn(EXPIRY_CHANNEL)).toHaveLength(1);
 });
 
 test('a delayed message is posted at its time', async () => {
-  const { textsIn, planner } = planMessages([GENERAL]);
+  const { textsIn, planner } = planMessages([GENERAL_CHANNEL]);
   const morning = new Date(nowMs + 8 * 3_600_000);
-  const waiting = deps(planner({ findDelayEnd: async () => (now() < morning ? morning : undefined) }));
-  await notifyDue(waiting);
-  expect(textsIn(GENERAL), 'before').toEqual([]);
+  const delayedDeps = createDeps(
+    planner({ findDelayEnd: async () => (now() < morning ? morning : undefined) }),
+  );
+  await notifyDue(delayedDeps);
+  expect(textsIn(GENERAL_CHANNEL), 'before its time').toEqual([]);
   nowMs = morning.getTime() - 1;
-  expect(await notifyDue(waiting)).toEqual([]);
+  expect(await notifyDue(delayedDeps)).toEqual([]);
   nowMs += 1;
-  await notifyDue(waiting);
-  expect(textsIn(GENERAL)).toHaveLength(1);
+  await notifyDue(delayedDeps);
+  expect(textsIn(GENERAL_CHANNEL)).toHaveLength(1);
 });
 
 /* Order cards and copies, incidents, mandate days and pending changes all use this mechanism. */
@@ -239,68 +256,68 @@ describe.each([
   'message_not_found',
   'is_archived',
   'not_in_channel',
-])('a message that Slack does not let us edit (%s)', (code) => {
-  const refuse = () => workspace.faults.set({ method: 'chat.update', kind: 'error', code, times: 1 });
-  const placeOf = async () => (await notificationsOf(store, SUBJECT))[0]?.message;
+])('a message that the bot can no longer edit (%s)', (code) => {
+  const refuseUpdate = () => workspace.faults.set({ method: 'chat.update', kind: 'error', code, times: 1 });
+  const findMessage = async () => (await notificationsOf(store, SUBJECT))[0]?.message;
 
-  test('is posted again, once, and the old one is linked to the new one', async () => {
+  test('is posted again once, and its old place leads to the new one', async () => {
     const { textsIn, planner } = planMessages([DOMAINS]);
-    await notifyDue(deps(planner()));
-    const old = await placeOf();
+    await notifyDue(createDeps(planner()));
+    const old = await findMessage();
     if (old === undefined) throw new Error('nothing was posted');
-    refuse();
+    refuseUpdate();
     await store.requestUpdate(SUBJECT, now());
-    await notifyDue(deps(planner()));
+    await notifyDue(createDeps(planner()));
     expect(textsIn(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v2')]);
-    const current = await placeOf();
+    const current = await findMessage();
     expect(current).not.toEqual(old);
-    expect(await store.findReplacement(old)).toEqual({ subject: SUBJECT, current });
+    expect(await store.findReplacement(old)).toEqual({ subject: SUBJECT, currentMessage: current });
     await store.requestUpdate(SUBJECT, now());
-    await notifyDue(deps(planner()));
+    await notifyDue(createDeps(planner()));
     expect(textsIn(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);
   });
 
   test('stays pending while the new post is refused, too', async () => {
     const { textsIn, planner } = planMessages([DOMAINS]);
     const states: string[] = [];
-    const noting: NotificationPlanner = (claim, send) =>
-      planner({ mustArrive: true })(claim, async (wanted) => {
-        const sent = await send(wanted);
-        states.push(sent.state);
-        return sent;
+    const recordingPlanner: NotificationPlanner = (claim, send) =>
+      planner({ mustArrive: true })(claim, async (spec) => {
+        const result = await send(spec);
+        states.push(result.state);
+        return result;
       });
-    await notifyDue(deps(noting));
-    refuse();
+    await notifyDue(createDeps(recordingPlanner));
+    refuseUpdate();
     workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'is_archived', times: 1 });
     await store.requestUpdate(SUBJECT, now());
-    await notifyDue(deps(noting));
+    await notifyDue(createDeps(recordingPlanner));
     expect([states, textsIn(DOMAINS).length]).toEqual([['current', 'pending'], 1]);
     nowMs += 60_000;
-    await notifyDue(deps(noting));
+    await notifyDue(createDeps(recordingPlanner));
     expect([states, textsIn(DOMAINS).length]).toEqual([['current', 'pending', 'current'], 2]);
   });
 });
 
-/* No one can read a message with these codes any more, so it is posted again even if it hasn't changed. */
+/* With these codes, no one can read the message any more, so it is posted again even if it hasn't changed. */
 test.each(['channel_not_found', 'is_archived', 'is_inactive', 'message_not_found', 'not_in_channel'])(
   'a message that is gone (%s) is posted again even if its essential content is unchanged',
   async (code) => {
     const { textsIn, planner } = planMessages([DOMAINS]);
-    await notifyDue(deps(planner({ repostKey: 'waits' })));
+    await notifyDue(createDeps(planner({ repostKey: 'waits' })));
     workspace.faults.set({ method: 'chat.update', kind: 'error', code, times: 1 });
     await store.requestUpdate(SUBJECT, now());
-    await notifyDue(deps(planner({ repostKey: 'waits' })));
+    await notifyDue(createDeps(planner({ repostKey: 'waits' })));
     expect(textsIn(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v2')]);
   },
 );
 
 test('a readable message is posted again only if its essential content changes', async () => {
   const { textsIn, planner } = planMessages([DOMAINS]);
-  await notifyDue(deps(planner({ repostKey: 'waits' })));
+  await notifyDue(createDeps(planner({ repostKey: 'waits' })));
   workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'edit_window_closed' });
   for (const repostKey of ['waits', 'ended']) {
     await store.requestUpdate(SUBJECT, now());
-    await notifyDue(deps(planner({ repostKey })));
+    await notifyDue(createDeps(planner({ repostKey })));
   }
   expect(textsIn(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);
 });

@@ -11,18 +11,18 @@ import { createNotificationStore } from '../../../src/store/notifications.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { DOMAINS } from '../../support/demo.ts';
 import { notifierDeps } from '../../support/notifier.ts';
-import { seeded } from '../../support/seeded.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 /*
- * Two outboxes on one database, whose processes are killed repeatedly, before and after all kinds of calls.
- * Everything is posted in its latest version. Nothing is posted twice, unless Slack accepted it from a
- * process that died before recording it.
+ * Two outbox processes share a database, and are killed repeatedly, before and after all kinds of calls.
+ * Every message is posted in its latest version. No message is posted twice, unless Slack accepted it from
+ * a process that died before recording it.
  */
 
-const GENERAL = 'C0GENERAL';
-const KILLS = 300;
-const SUBJECTS = 60;
-const AT_ONCE = 4;
+const GENERAL_CHANNEL = 'C0GENERAL';
+const KILL_COUNT = 300;
+const SUBJECT_COUNT = 60;
+const CLAIM_LIMIT = 4;
 /** Longer than the test. A killed process's claims are freed as if its lease had expired. */
 const LEASE_MS = 600_000;
 const SEED = Number(process.env['SEED'] ?? 20_261_123);
@@ -45,11 +45,11 @@ afterAll(async () => {
   await database.drop();
 });
 
-const random = seeded(SEED);
+const random = seededRandom(SEED);
 const randomBelow = (n: number) => Math.floor(random() * n);
 
-/** Moments at which a process dies. */
-const MOMENTS = [
+/** Moments when a process can die. */
+const KILL_MOMENTS = [
   ...(['claimDue', 'claim', 'read', 'record', 'release'] as const).flatMap((call) => [
     `before ${call}`,
     `after ${call}`,
@@ -61,16 +61,16 @@ class KilledError extends Error {
   override readonly name = 'KilledError';
 }
 
-/** Messages that Slack accepted from a process that died before it recorded them, and how often. */
-const unrecorded = new Map<string, number>();
+/** How often Slack accepted a message from a process that died before recording it. */
+const unrecordedPosts = new Map<string, number>();
 /** How often a process died at each moment. */
-const killed = new Map<string, number>();
+const killsByMoment = new Map<string, number>();
 
-/** A process with an outbox, which dies when it has reached one of the moments `#left` times. */
+/** An outbox process, which dies when it reaches its moment for the last of a few times. */
 class Outbox {
   isDead = false;
   readonly #inHand = new Map<string, Subject>();
-  readonly #moment = MOMENTS[randomBelow(MOMENTS.length)] ?? '';
+  readonly #moment = KILL_MOMENTS[randomBelow(KILL_MOMENTS.length)] ?? '';
   #left = 1 + randomBelow(3);
 
   #reach(moment: string): void {
@@ -79,7 +79,7 @@ class Outbox {
     this.#left -= 1;
     if (this.#left > 0) return;
     this.isDead = true;
-    killed.set(moment, (killed.get(moment) ?? 0) + 1);
+    killsByMoment.set(moment, (killsByMoment.get(moment) ?? 0) + 1);
     throw new KilledError();
   }
 
@@ -93,9 +93,9 @@ class Outbox {
 
   readonly #store: NotificationStore = {
     ...store,
-    claimDue: (...args) =>
+    claimDueSubjects: (...args) =>
       this.#call('claimDue', async () => {
-        const due = await store.claimDue(...args);
+        const due = await store.claimDueSubjects(...args);
         for (const subject of due) this.#inHand.set(formatSubjectKey(subject), subject);
         return due;
       }),
@@ -105,7 +105,7 @@ class Outbox {
         if (claim !== undefined) this.#inHand.set(formatSubjectKey(subject), subject);
         return claim;
       }),
-    read: (...args) => this.#call('read', () => store.read(...args)),
+    loadSubject: (...args) => this.#call('read', () => store.loadSubject(...args)),
     release: (claim, ...args) =>
       this.#call('release', async () => {
         const isReleased = await store.release(claim, ...args);
@@ -117,15 +117,15 @@ class Outbox {
       try {
         this.#reach('before record');
       } catch (error) {
-        unrecorded.set(text, (unrecorded.get(text) ?? 0) + 1);
+        unrecordedPosts.set(text, (unrecordedPosts.get(text) ?? 0) + 1);
         throw error;
       }
       const isFirst = await store.recordPosted(subject, notification, ...args);
       this.#reach('after record');
       return isFirst;
     },
-    postpone: async (...args) => {
-      if (!this.isDead) await store.postpone(...args);
+    postponeSubject: async (...args) => {
+      if (!this.isDead) await store.postponeSubject(...args);
     },
   };
 
@@ -137,7 +137,7 @@ class Outbox {
         this.#reach(`after ${method}`);
       } catch (error) {
         const text = String(args['text']).replace(/ v\d+$/, '');
-        if (method === 'chat.postMessage') unrecorded.set(text, (unrecorded.get(text) ?? 0) + 1);
+        if (method === 'chat.postMessage') unrecordedPosts.set(text, (unrecordedPosts.get(text) ?? 0) + 1);
         throw error;
       }
       return result;
@@ -149,16 +149,16 @@ class Outbox {
     { report: planner },
   );
 
-  /** Sends what is due until it dies. @param given a subject that this process has just changed */
-  async turn(given: Subject | undefined): Promise<void> {
-    const claimed = await this.#store.claimDue(new Date(), LEASE_MS, AT_ONCE).catch(ignoreKill);
+  /** Sends due messages, and those of a subject that this process has just changed, until it dies. */
+  async sendDue(changedSubject: Subject | undefined): Promise<void> {
+    const claimed = await this.#store.claimDueSubjects(new Date(), LEASE_MS, CLAIM_LIMIT).catch(ignoreKill);
     await Promise.all([
       ...(claimed ?? []).map((subject) => notify(this.#deps, subject, true).catch(ignoreKill)),
-      given === undefined ? undefined : notify(this.#deps, given).catch(ignoreKill),
+      changedSubject === undefined ? undefined : notify(this.#deps, changedSubject).catch(ignoreKill),
     ]);
   }
 
-  /** As if the leases of its claims had expired. */
+  /** Frees its claims as if their leases had expired. */
   async freeLeases(): Promise<void> {
     for (const { id } of this.#inHand.values())
       await db.prisma.notification.updateMany({
@@ -172,22 +172,22 @@ function ignoreKill(error: unknown): undefined {
   if (!(error instanceof KilledError)) throw error;
 }
 
-/** A card that shows the version, a copy of it elsewhere, and a reply for each version. */
+/** Plans a card that shows the version, a copy of it elsewhere, and a reply for each version. */
 const planner: NotificationPlanner = async ({ id, version }, send) => {
   const occurredAt = new Date();
-  const shown = (purpose: string) => () => textMessage(`${id} ${purpose} v${version}`);
-  const head = { version: String(version), occurredAt };
+  const createMessage = (purpose: string) => () => textMessage(`${id} ${purpose} v${version}`);
+  const sharedFields = { version: String(version), occurredAt };
   const card = await send({
-    ...head,
+    ...sharedFields,
     purpose: 'card',
     places: [async () => ({ channelId: DOMAINS })],
-    message: shown('card'),
+    message: createMessage('card'),
   });
   await send({
-    ...head,
+    ...sharedFields,
     purpose: 'copy',
-    places: [async () => ({ channelId: GENERAL })],
-    message: shown('copy'),
+    places: [async () => ({ channelId: GENERAL_CHANNEL })],
+    message: createMessage('copy'),
   });
   for (let n = 1; n <= version; n += 1) {
     const { message } = card;
@@ -203,23 +203,23 @@ const planner: NotificationPlanner = async ({ id, version }, send) => {
   return undefined;
 };
 
-const isDone = async () =>
+const isOutboxEmpty = async () =>
   (await db.prisma.notification.count({ where: { purpose: 'plan', dueAt: { not: null } } })) === 0;
 
-test(`two outboxes that are killed ${KILLS} times post everything once (SEED=${SEED})`, async () => {
-  const subjects: readonly Subject[] = Array.from({ length: SUBJECTS }, (_, n) => ({
+test(`two outboxes that are killed ${KILL_COUNT} times post everything once (SEED=${SEED})`, async () => {
+  const subjects: readonly Subject[] = Array.from({ length: SUBJECT_COUNT }, (_, n) => ({
     kind: 'report',
     id: `subject-${n}`,
   }));
-  for (const subject of subjects) await store.addIfMissing(subject, new Date());
+  for (const subject of subjects) await store.addSubjectIfMissing(subject, new Date());
   let kills = 0;
   const runOutbox = async () => {
     let outbox = new Outbox();
-    while (kills < KILLS) {
-      const subject = subjects[randomBelow(SUBJECTS)];
+    while (kills < KILL_COUNT) {
+      const subject = subjects[randomBelow(SUBJECT_COUNT)];
       if (subject === undefined) continue;
       await store.requestUpdate(subject, new Date());
-      await outbox.turn(randomBelow(2) === 0 ? subject : undefined);
+      await outbox.sendDue(randomBelow(2) === 0 ? subject : undefined);
       if (!outbox.isDead) continue;
       kills += 1;
       await outbox.freeLeases();
@@ -228,31 +228,33 @@ test(`two outboxes that are killed ${KILLS} times post everything once (SEED=${S
     await outbox.freeLeases();
   };
   await Promise.all([runOutbox(), runOutbox()]);
-  // Nothing is killed any more.
+  // No process is killed any more.
   const survivor = notifierDeps({ notifications: store, web, now: () => new Date() }, { report: planner });
-  while (!(await isDone()))
-    for (const subject of await store.claimDue(new Date(), LEASE_MS, 100))
+  while (!(await isOutboxEmpty()))
+    for (const subject of await store.claimDueSubjects(new Date(), LEASE_MS, 100))
       await notify(survivor, subject, true);
 
-  expect([...killed.keys()].toSorted()).toEqual(MOMENTS.toSorted());
+  expect([...killsByMoment.keys()].toSorted()).toEqual(KILL_MOMENTS.toSorted());
   const messages = new Map(
-    [...workspace.messages(DOMAINS), ...workspace.messages(GENERAL)].map((m) => [m.ts, m]),
+    [...workspace.messages(DOMAINS), ...workspace.messages(GENERAL_CHANNEL)].map((m) => [m.ts, m]),
   );
   const posts = new Map<string, number>();
   for (const { text } of messages.values()) {
-    const what = text.replace(/ v\d+$/, '');
-    posts.set(what, (posts.get(what) ?? 0) + 1);
+    const messageKey = text.replace(/ v\d+$/, '');
+    posts.set(messageKey, (posts.get(messageKey) ?? 0) + 1);
   }
-  const twice = [...posts].filter(([what, count]) => count > 1 + (unrecorded.get(what) ?? 0));
-  expect(twice, 'posted more often than processes died before their record').toEqual([]);
+  const duplicates = [...posts].filter(
+    ([messageKey, count]) => count > 1 + (unrecordedPosts.get(messageKey) ?? 0),
+  );
+  expect(duplicates, 'messages that were posted again although their post was recorded').toEqual([]);
   for (const subject of subjects) {
-    const { version = 0, notifications = [] } = (await store.read(subject)) ?? {};
-    const shown = notifications.map(({ purpose, message }) => [
+    const { version = 0, notifications = [] } = (await store.loadSubject(subject)) ?? {};
+    const postedTexts = notifications.map(({ purpose, message }) => [
       purpose,
       messages.get(message?.ts ?? '')?.text,
     ]);
     const replies = Array.from({ length: version }, (_, n) => `reply:${n + 1}`);
-    expect(Object.fromEntries(shown)).toEqual({
+    expect(Object.fromEntries(postedTexts)).toEqual({
       card: `${subject.id} card v${version}`,
       copy: `${subject.id} copy v${version}`,
       ...Object.fromEntries(replies.map((purpose) => [purpose, `${subject.id} ${purpose}`])),

@@ -14,6 +14,6 @@ test.each([
   ['<@U0GONE> and <@U0NAMELESS> are here.', '@U0GONE and @U0NAMELESS are here.'],
   ['The group <!subteam^S0APPROVERS> or <!subteam^S0LEGAL|@legal>.', 'The group S0APPROVERS or S0LEGAL.'],
   ['What is < 2 & <b> stays.', 'What is < 2 & <b> stays.'],
-])('names replace the mentions in “%s”', async (text, plain) => {
+])('names or IDs replace the mentions in “%s”', async (text, plain) => {
   expect(await replaceMentions(directory, text)).toBe(plain);
 });

@@ -16,28 +16,28 @@ beforeAll(async () => {
 beforeEach(() => workspace.faults.clear());
 afterAll(() => workspace.close());
 
-const SHOWN = message('cafe.rest expires', [section('*cafe.rest* expires: https://registry.example')]);
+const MESSAGE = message('cafe.rest expires', [section('*cafe.rest* expires: https://registry.example')]);
 const METADATA = { event_type: 'domain_order', event_payload: { order_id: 'o-1' } };
-const at = (ts: string) => workspace.messages(DOMAINS).find((each) => each.ts === ts);
+const findMessage = (ts: string) => workspace.messages(DOMAINS).find((each) => each.ts === ts);
 
 test('a message is posted in its thread with its metadata and without link previews', async () => {
-  const head = await postMessage(web, { channelId: DOMAINS }, SHOWN);
-  const reply = await postMessage(web, { channelId: DOMAINS, threadTs: head.ts }, SHOWN, METADATA);
+  const head = await postMessage(web, { channelId: DOMAINS }, MESSAGE);
+  const reply = await postMessage(web, { channelId: DOMAINS, threadTs: head.ts }, MESSAGE, METADATA);
 
-  expect(at(head.ts)?.thread_ts).toBeUndefined();
-  expect(at(head.ts)?.metadata).toBeUndefined();
-  expect(at(reply.ts)).toMatchObject({ thread_ts: head.ts, text: SHOWN.text, metadata: METADATA });
+  expect(findMessage(head.ts)?.thread_ts).toBeUndefined();
+  expect(findMessage(head.ts)?.metadata).toBeUndefined();
+  expect(findMessage(reply.ts)).toMatchObject({ thread_ts: head.ts, text: MESSAGE.text, metadata: METADATA });
   const posted = workspace.calls.findLast(({ method }) => method === 'chat.postMessage');
   expect(posted?.args).toMatchObject({ unfurl_links: 'false', unfurl_media: 'false' });
 });
 
 test('a message with refused blocks is posted and updated as text', async () => {
   workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'invalid_blocks', times: 1 });
-  const posted = await postMessage(web, { channelId: DOMAINS }, SHOWN, METADATA);
-  expect(at(posted.ts)?.text).toContain('*cafe.rest* expires:');
-  expect(at(posted.ts)?.metadata).toMatchObject(METADATA);
+  const posted = await postMessage(web, { channelId: DOMAINS }, MESSAGE, METADATA);
+  expect(findMessage(posted.ts)?.text).toContain('*cafe.rest* expires:');
+  expect(findMessage(posted.ts)?.metadata).toMatchObject(METADATA);
 
   workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'invalid_blocks', times: 1 });
   await updateMessage(web, posted, message('renewed', [section('*cafe.rest* is renewed.')]));
-  expect(at(posted.ts)?.text).toBe('*cafe.rest* is renewed.');
+  expect(findMessage(posted.ts)?.text).toBe('*cafe.rest* is renewed.');
 });

@@ -33,7 +33,7 @@ test('the work continues if progress can’t be shown', async () => {
   });
   const failToNotify = async (): Promise<void> => {
     recordAttempt();
-    throw new Error('Slack is away');
+    throw new Error('Slack is unavailable');
   };
   expect(
     await runWithProgress(

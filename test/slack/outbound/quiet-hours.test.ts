@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findQuietEnd } from '../../../src/slack/outbound/quiet-hours.ts';
+import { findQuietHoursEnd } from '../../../src/slack/outbound/quiet-hours.ts';
 
 const at = (moment: string) => new Date(moment);
 
@@ -37,7 +37,7 @@ describe('a message to a person', () => {
     ['is sent at once if the time zone is unknown', '2026-11-24T01:00:00Z', undefined, undefined],
     ['is sent at once if the time zone is invalid', '2026-11-24T01:00:00Z', 'Mars/Olympus', undefined],
   ])('%s', (_, now, zone, until) => {
-    expect(findQuietEnd(at(now), zone)?.toISOString()).toBe(until?.replace('Z', '.000Z'));
+    expect(findQuietHoursEnd(at(now), zone)?.toISOString()).toBe(until?.replace('Z', '.000Z'));
   });
 
   test.each([
@@ -46,6 +46,6 @@ describe('a message to a person', () => {
     ['waits if the name expires the day after tomorrow', '2026-11-25T23:00:00Z', '2026-11-24T06:00:00.000Z'],
   ])('at night %s', (_, expiry, until) => {
     const now = at('2026-11-24T01:00:00Z');
-    expect(findQuietEnd(now, 'Europe/Berlin', at(expiry))?.toISOString()).toBe(until);
+    expect(findQuietHoursEnd(now, 'Europe/Berlin', at(expiry))?.toISOString()).toBe(until);
   });
 });

@@ -8,22 +8,26 @@ import {
 } from '../../../src/slack/outbound/slack-error.view.ts';
 import { createSlackWeb, okResponseSchema, SlackApiError } from '../../../src/slack/outbound/web.ts';
 
-const refused = (code: string, needed?: string) =>
+const createRefusal = (code: string, needed?: string) =>
   new SlackApiError('refused', 'some.method', { code, needed });
-const limited = new SlackApiError('rate_limited', 'some.method', { retryAfterMs: 1_000 });
+const rateLimited = new SlackApiError('rate_limited', 'some.method', { retryAfterMs: 1_000 });
 const unreachable = new SlackApiError('unreachable', 'some.method', {});
 
 test.each([
-  [limited, 'Slack is rate-limiting me.', 'Try again in 1 second.'],
+  [rateLimited, 'Slack is rate-limiting me.', 'Try again in 1 second.'],
   [unreachable, 'Slack didn’t respond as expected.', 'Try again in a minute.'],
   [
-    refused('missing_scope', 'files:write'),
+    createRefusal('missing_scope', 'files:write'),
     'My app lacks a required permission, the scope files:write.',
     'Ask your operator to reinstall the app with its manifest, then try again.',
   ],
-  [refused('token_revoked'), 'Slack no longer accepts my token (token_revoked).', 'Tell your operator.'],
   [
-    refused('something_new'),
+    createRefusal('token_revoked'),
+    'Slack no longer accepts my token (token_revoked).',
+    'Tell your operator.',
+  ],
+  [
+    createRefusal('something_new'),
     'Slack refused this (something_new).',
     'If it keeps failing, tell your operator.',
   ],
@@ -33,25 +37,30 @@ test.each([
 
 test('an ID is called unknown only if Slack says so', () => {
   for (const code of ['user_not_found', 'no_such_subteam']) {
-    expect(formatApproverError('S01GROUP', refused(code))).toBe(
+    expect(formatApproverError('S01GROUP', createRefusal(code))).toBe(
       'Slack doesn’t know S01GROUP. Copy the ID again.',
     );
   }
-  for (const problem of [limited, unreachable, refused('missing_scope'), refused('something_new')]) {
+  for (const problem of [
+    rateLimited,
+    unreachable,
+    createRefusal('missing_scope'),
+    createRefusal('something_new'),
+  ]) {
     expect(formatApproverError('S01GROUP', problem)).toMatch(/^I can’t look up S01GROUP\. /);
   }
 });
 
 test('an invitation is suggested only if the bot isn’t in the channel, or can’t see it', () => {
   for (const code of ['not_in_channel', 'channel_not_found']) {
-    expect(formatChannelError(refused(code))).toMatch(/^I can’t post there: .*\/invite/);
+    expect(formatChannelError(createRefusal(code))).toMatch(/^I can’t post there: .*\/invite/);
   }
   for (const problem of [
-    limited,
+    rateLimited,
     unreachable,
-    refused('is_archived'),
-    refused('restricted_action'),
-    refused('missing_scope'),
+    createRefusal('is_archived'),
+    createRefusal('restricted_action'),
+    createRefusal('missing_scope'),
   ]) {
     expect(formatChannelError(problem)).not.toContain('/invite');
   }

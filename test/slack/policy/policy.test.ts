@@ -3,19 +3,19 @@ import type { ProposalOf, ProposalState } from '../../../src/approvals/proposals
 import type { PolicySettings } from '../../../src/policy/evaluate.ts';
 import type { PolicyRule } from '../../../src/policy/policy.ts';
 import type { PolicyDraft, PublishedPolicy } from '../../../src/policy/ports.ts';
-import { type AnyBlock, blocksToText } from '../../../src/slack/kit/blocks.ts';
+import { type AnyBlock, blocksToLines } from '../../../src/slack/kit/blocks.ts';
 import {
   policyMessage,
   policyProposalView,
   publishedMessage,
 } from '../../../src/slack/policy/policy.view.ts';
 import { policyReplayMessage, policyTestMessage } from '../../../src/slack/policy/policy-preview.view.ts';
-import { implicitSentences, ruleSentence } from '../../../src/slack/policy/policy-rule.view.ts';
-import { rule } from '../../policy/sample.ts';
-import { expectMessage } from '../kit/limits.ts';
+import { implicitRuleSentences, ruleSentence } from '../../../src/slack/policy/policy-rule.view.ts';
+import { newPolicyRule } from '../../policy/sample.ts';
+import { expectValidMessage } from '../kit/limits.ts';
 
 const LOCALE = 'en-GB';
-const AT = new Date('2026-11-22T08:00:00Z');
+const NOW = new Date('2026-11-22T08:00:00Z');
 const SETTINGS: PolicySettings = {
   approvalTasks: ['renew'],
   approvers: ['U0BOSS'],
@@ -28,21 +28,21 @@ const SETTINGS: PolicySettings = {
   signed: false,
 };
 
-const NEXT = { version: 1, before: [] };
+const NEXT_VERSION = { version: 1, before: [] };
 function newProposal(rules: readonly PolicyRule[], state: ProposalState = 'proposed'): ProposalOf<'policy'> {
   return {
-    ...{ id: 'r1', kind: 'policy', payload: { ...NEXT, rules }, hash: 'hash', version: 0, state },
-    ...{ proposer: 'U0ADA', proposedAt: AT, expiresAt: undefined, origin: undefined, subject: undefined },
+    ...{ id: 'r1', kind: 'policy', payload: { ...NEXT_VERSION, rules }, hash: 'hash', version: 0, state },
+    ...{ proposer: 'U0ADA', proposedAt: NOW, expiresAt: undefined, origin: undefined, subject: undefined },
     ...{ confirmations: [], endedBy: state === 'confirmed' ? 'U0BOB' : undefined },
   };
 }
 
-function draft(rules: readonly PolicyRule[], proposal?: PolicyDraft['proposal']): PolicyDraft {
-  return { revision: 'r1', rules, changedBy: 'U0ADA', changedAt: AT, proposal };
+function createDraft(rules: readonly PolicyRule[], proposal?: PolicyDraft['proposal']): PolicyDraft {
+  return { revision: 'r1', rules, changedBy: 'U0ADA', changedAt: NOW, proposal };
 }
 
-const read = (blocks: readonly AnyBlock[]) => blocksToText(blocks).join('\n');
-const formatRule = (fields: Partial<PolicyRule>) => ruleSentence(rule(fields), LOCALE);
+const formatBlocks = (blocks: readonly AnyBlock[]) => blocksToLines(blocks).join('\n');
+const formatRule = (fields: Partial<PolicyRule>) => ruleSentence(newPolicyRule(fields), LOCALE);
 
 describe('a rule as a sentence', () => {
   test('includes tasks, names, requesters, the amount and the requirements', () => {
@@ -94,82 +94,96 @@ describe('a rule as a sentence', () => {
     expect(formatRule({ names })).toContain('`n7.rest` and 22 more');
   });
 
-  test('is also built from the settings, for everything else', () => {
-    expect(implicitSentences(SETTINGS)).toEqual([
+  test('is also created from the settings, for tasks without a rule', () => {
+    expect(implicitRuleSentences(SETTINGS)).toEqual([
       '*Renewals* of every name need *approval from <@U0BOSS>*.',
       '*Everything else* needs *no approval*.',
     ]);
-    expect(implicitSentences({ ...SETTINGS, approvalTasks: [] })).toHaveLength(1);
+    expect(implicitRuleSentences({ ...SETTINGS, approvalTasks: [] })).toHaveLength(1);
   });
 });
 
-/** As many rules as possible, each as long as possible. */
-const MOST = Array.from({ length: 500 }, (_, n) =>
-  rule({
+/** The policy with the maximum number of rules, each as long as possible. */
+const LARGEST_POLICY_RULES = Array.from({ length: 500 }, (_, n) =>
+  newPolicyRule({
     name: `${n} `.padEnd(80, '*<&'),
     tasks: ['charge', 'risk', 'user', 'redirect'],
-    names: Array.from({ length: 100 }, (_each, at) => `${'x'.repeat(60)}${at}.rest`),
-    by: Array.from({ length: 100 }, (_each, at) => `U0PERSON${at}`),
-    approvers: Array.from({ length: 100 }, (_each, at) => `S0GROUP${at}`),
+    names: Array.from({ length: 100 }, (_each, index) => `${'x'.repeat(60)}${index}.rest`),
+    by: Array.from({ length: 100 }, (_each, index) => `U0PERSON${index}`),
+    approvers: Array.from({ length: 100 }, (_each, index) => `S0GROUP${index}`),
     needed: 20,
   }),
 );
 const published: PublishedPolicy = {
   version: 3,
-  rules: MOST,
+  rules: LARGEST_POLICY_RULES,
   publishedBy: 'U0ADA',
   confirmedBy: 'U0BOB',
-  confirmedAt: AT,
+  confirmedAt: NOW,
 };
 
 describe('messages about the largest policy', () => {
   const reader = { userId: 'U0BOB', isAdmin: true, locale: LOCALE };
-  const shown = {
+  const viewInput = {
     published,
-    draft: draft(MOST, newProposal(MOST)),
+    draft: createDraft(LARGEST_POLICY_RULES, newProposal(LARGEST_POLICY_RULES)),
     settings: SETTINGS,
     reader,
     offset: 70,
   };
-  const asked = { userId: 'U0BOB', locale: LOCALE, progress: [] };
+  const questionContext = { userId: 'U0BOB', locale: LOCALE, progress: [] };
 
   test.each([
-    ['the policy with its draft', policyMessage(shown)],
-    ['the policy in force, for admins', policyMessage({ ...shown, draft: undefined, offset: 490 })],
-    ['the policy in force, for everyone', policyMessage({ ...shown, reader: { ...reader, isAdmin: false } })],
-    ['the question to other admins', policyProposalView(newProposal(MOST)).question(asked)],
-    ['the reply to the publisher', publishedMessage({ ...NEXT, rules: MOST }, LOCALE, ['U0BOB', 'U0CAROL'])],
-    ['the outcome, for both', policyProposalView(newProposal(MOST, 'confirmed')).outcome(asked)],
+    ['the policy with its draft', policyMessage(viewInput)],
+    ['the policy in force, for admins', policyMessage({ ...viewInput, draft: undefined, offset: 490 })],
+    [
+      'the policy in force, for everyone',
+      policyMessage({ ...viewInput, reader: { ...reader, isAdmin: false } }),
+    ],
+    [
+      'the question to other admins',
+      policyProposalView(newProposal(LARGEST_POLICY_RULES)).question(questionContext),
+    ],
+    [
+      'the reply to the publisher',
+      publishedMessage({ ...NEXT_VERSION, rules: LARGEST_POLICY_RULES }, LOCALE, ['U0BOB', 'U0CAROL']),
+    ],
+    [
+      'the outcome, for all admins',
+      policyProposalView(newProposal(LARGEST_POLICY_RULES, 'confirmed')).outcome(questionContext),
+    ],
   ])('stay within Slack’s limits: %s', (_what, message) => {
-    expectMessage(message);
+    expectValidMessage(message);
   });
 
   test('show the last rule on the last page, and for any offset after it', () => {
-    expect(read(policyMessage({ ...shown, offset: 490 }).blocks)).toContain('*500.*');
-    expect(read(policyMessage({ ...shown, offset: 990 }).blocks)).toContain('*500.*');
+    expect(formatBlocks(policyMessage({ ...viewInput, offset: 490 }).blocks)).toContain('*500.*');
+    expect(formatBlocks(policyMessage({ ...viewInput, offset: 990 }).blocks)).toContain('*500.*');
   });
 });
 
-test('a publisher who is the only admin learns this and what to do', () => {
-  const text = read(publishedMessage({ ...NEXT, rules: [rule()] }, LOCALE, []).blocks);
+test('the reply to a publisher says what to do if there is no other admin', () => {
+  const text = formatBlocks(
+    publishedMessage({ ...NEXT_VERSION, rules: [newPolicyRule()] }, LOCALE, []).blocks,
+  );
   expect(text).toContain('I don’t know any other admin');
   expect(text).toContain('`ADMINS`');
 });
 
 test('a published draft can be confirmed by other admins only, and not published again', () => {
-  const buttons = (userId: string) =>
+  const renderPolicy = (userId: string) =>
     JSON.stringify(
       policyMessage({
         published: undefined,
-        draft: draft([rule()], newProposal([rule()])),
+        draft: createDraft([newPolicyRule()], newProposal([newPolicyRule()])),
         settings: SETTINGS,
         reader: { userId, isAdmin: true, locale: LOCALE },
         offset: 0,
       }).blocks,
     );
-  expect(buttons('U0BOB')).toContain('policy_confirm');
-  expect(buttons('U0ADA')).not.toContain('policy_confirm');
-  expect(buttons('U0BOB')).not.toContain('policy_publish');
+  expect(renderPolicy('U0BOB')).toContain('policy_confirm');
+  expect(renderPolicy('U0ADA')).not.toContain('policy_confirm');
+  expect(renderPolicy('U0BOB')).not.toContain('policy_publish');
 });
 
 test('a replay and a policy test of 50 names stay within Slack’s limits', () => {
@@ -178,7 +192,14 @@ test('a replay and a policy test of 50 names stay within Slack’s limits', () =
   const requirements = {
     outcome: 'approve',
     list: [
-      { rule: reference, names, needed: 2, approvers: MOST[0]?.approvers ?? [], silent: [], signed: false },
+      {
+        rule: reference,
+        names,
+        needed: 2,
+        approvers: LARGEST_POLICY_RULES[0]?.approvers ?? [],
+        silent: [],
+        signed: false,
+      },
     ],
     refusedBy: [],
     ttlMs: 1,
@@ -189,17 +210,17 @@ test('a replay and a policy test of 50 names stay within Slack’s limits', () =
     breakGlass: false,
   } as const;
   const unknowns = names.map((name) => ({ kind: 'price', name }) as const);
-  const decided = { rule: reference, unknowns };
+  const decidingRule = { rule: reference, unknowns };
   const evaluated = names.map((name) => ({
     name,
-    decidedBy: [decided],
-    skipped: MOST.map((each) => ({
+    decidingRules: [decidingRule],
+    skippedRules: LARGEST_POLICY_RULES.map((each) => ({
       rule: { ...reference, name: each.name },
       reason: 'unknown' as const,
       unknowns,
     })),
   }));
-  const tested = {
+  const testRequest = {
     task: 'renew' as const,
     names,
     requester: 'U0ANNA',
@@ -207,16 +228,22 @@ test('a replay and a policy test of 50 names stay within Slack’s limits', () =
     version: 2,
     cost: undefined,
   };
-  const result = policyTestMessage(tested, { requirements, names: evaluated, unknowns });
-  expectMessage(result);
-  expect(read(result.blocks).match(/Decided by rule 1/g)).toHaveLength(5);
+  const result = policyTestMessage(testRequest, { requirements, nameEvaluations: evaluated, unknowns });
+  expectValidMessage(result);
+  expect(formatBlocks(result.blocks).match(/Decided by rule 1/g)).toHaveLength(5);
   const changedRows = Array.from({ length: 40 }, (_, n) => ({
     order: { orderId: `o${n}`, before: requirements, after: requirements, change: 'other' as const },
     title: 'Renew 50 names for 2 years',
     requester: 'U0ANNA',
-    requestedAt: AT,
+    requestedAt: NOW,
   }));
-  const counts = { stricter: 0, looser: 0, other: 40 };
-  const replay = { total: 40, unchanged: 0, counts, outcomes: {}, changedOrders: [] };
-  expectMessage(policyReplayMessage({ days: 90, replay, changedRows, isTruncated: true }));
+  const changeCounts = { stricter: 0, looser: 0, other: 40 };
+  const replay = {
+    totalCount: 40,
+    unchangedCount: 0,
+    changeCounts,
+    outcomeChangeCounts: {},
+    changedOrders: [],
+  };
+  expectValidMessage(policyReplayMessage({ days: 90, replay, changedRows, isTruncated: true }));
 });

@@ -1,14 +1,17 @@
 import { expect, it } from 'vitest';
 import { preregRecords } from '../../../src/slack/prereg/prereg.view.ts';
-import { expectView } from '../kit/limits.ts';
+import { expectValidView } from '../kit/limits.ts';
 
-/* The view of a preregistration has everything that the service returned, documented or not. */
+/* The view of a preregistration has every field that the service returned, documented or not. */
 
 const NOW = new Date('2026-11-25T12:00:00Z');
 
 function renderRecord(record: Readonly<Record<string, unknown>>): string {
   const blocks = preregRecords('cafe.rest', [{ name: 'cafe.rest', ...record }], NOW);
-  expectView({ type: 'modal', title: { type: 'plain_text', text: 'Record' }, blocks: [...blocks] }, 'modal');
+  expectValidView(
+    { type: 'modal', title: { type: 'plain_text', text: 'Record' }, blocks: [...blocks] },
+    'modal',
+  );
   return JSON.stringify(blocks);
 }
 
@@ -30,7 +33,7 @@ it.each<[what: string, record: Readonly<Record<string, unknown>>, expected: read
   ],
   ['fields of the phases if none is documented', { preregConfig: { wave: 3 } }, ['wave', '3']],
   [
-    'nameservers as texts',
+    'nameservers as a list of texts',
     { nameServers: ['ns1.dns.example', 'ns2.dns.example'] },
     ['ns1.dns.example', 'ns2.dns.example'],
   ],

@@ -1,11 +1,11 @@
-// The bot with short leases, which kills itself once at the crash point in the file CRASH_FILE. With the prefix
-// SIGSTOP it suspends itself instead. Each SIGUSR2 moves its clock by a day.
+// A bot with short leases that kills itself once, at the crash point named in the file CRASH_FILE. If the name has the
+// prefix SIGSTOP, it suspends itself instead. Each SIGUSR2 advances its clock by a day.
 import diagnostics from 'node:diagnostics_channel';
 import { readFileSync, rmSync } from 'node:fs';
 import { z } from 'zod';
 import { startBot } from '../../../src/app/bot.ts';
 import { loadConfig } from '../../../src/config/environment.ts';
-import { withCrashPoints, withNotificationCrashPoints } from '../crash-points.ts';
+import { addCrashPoints, addNotificationCrashPoints } from '../crash-points.ts';
 import { fasterPace } from '../pace.ts';
 
 const { CRASH_FILE, SERVICE_JSON_URL, TIMES_FASTER } = z
@@ -45,8 +45,8 @@ const bot = await startBot(loadConfig(), {
     host: '127.0.0.1',
     pace: { ...fasterPace(TIMES_FASTER), spacingMs: 10 },
     commandsPerMinute: 100_000,
-    wrapOrderStore: (store) => withCrashPoints(store, crashIfRequested),
-    wrapNotificationStore: (store) => withNotificationCrashPoints(store, crashIfRequested),
+    wrapOrderStore: (store) => addCrashPoints(store, crashIfRequested),
+    wrapNotificationStore: (store) => addNotificationCrashPoints(store, crashIfRequested),
     now: () => new Date(Date.now() + days * DAY_MS),
   },
 });

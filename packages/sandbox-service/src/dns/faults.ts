@@ -35,10 +35,10 @@ export interface RecordedQuestion {
   readonly name: string;
   readonly type: string;
   readonly recursionDesired: boolean;
-  readonly dnssec: boolean;
+  readonly isDnssecRequested: boolean;
   /** The size of UDP responses that the client accepts (EDNS). Undefined without EDNS. */
   readonly udpPayloadSize: number | undefined;
-  readonly fromPort: number;
+  readonly clientPort: number;
 }
 
 export class DnsFaults {
@@ -54,7 +54,7 @@ export class DnsFaults {
 
   /** Returns the fault for a query, and counts it as used once. */
   take(question: RecordedQuestion): DnsFault | undefined {
-    const match = this.#faults.find(({ fault: { match = {} } }) =>
+    const activeFault = this.#faults.find(({ fault: { match = {} } }) =>
       [
         [match.name, question.name],
         [match.type, question.type],
@@ -62,9 +62,9 @@ export class DnsFaults {
         [match.transport, question.transport],
       ].every(([expected, actual]) => expected === undefined || expected === actual),
     );
-    if (match === undefined) return undefined;
-    match.remaining -= 1;
-    if (match.remaining <= 0) this.#faults.splice(this.#faults.indexOf(match), 1);
-    return match.fault;
+    if (activeFault === undefined) return undefined;
+    activeFault.remaining -= 1;
+    if (activeFault.remaining <= 0) this.#faults.splice(this.#faults.indexOf(activeFault), 1);
+    return activeFault.fault;
   }
 }

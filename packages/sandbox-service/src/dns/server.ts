@@ -20,8 +20,8 @@ export interface SandboxDnsOptions {
   /** Number of nameservers per registry, called `a.nic.ZONE` and so on. Default: 1. */
   readonly serversPerRegistry?: number;
   /**
-   * Seed for a mode in which half of the nameservers, except those of registries, don't support EDNS and refuse with
-   * only a header.
+   * Seeds a mode in which half of the nameservers, except those of registries, don't support EDNS and send only a
+   * header when they refuse a query.
    */
   readonly rude?: number | undefined;
 }
@@ -30,7 +30,7 @@ export interface SandboxDnsOptions {
 export interface SandboxDns {
   /** The resolver in the format of `DNS_SERVERS`: `127.0.0.1:PORT`. */
   readonly resolver: string;
-  /** The port of all servers. Each server has its own address in 127.0.0.0/8, which Linux provides by default. */
+  /** The port of all servers. Each server has its own address in 127.0.0.0/8, which Linux provides without setup. */
   readonly port: number;
   readonly world: DnsWorld;
   readonly faults: DnsFaults;
@@ -39,9 +39,9 @@ export interface SandboxDns {
   readonly questions: readonly RecordedQuestion[];
   /**
    * Empties {@link SandboxDns.questions}, for runs with millions of questions.
-   * @returns how many there were
+   * @returns the number of questions removed
    */
-  forgetQuestions(): number;
+  clearQuestions(): number;
   /**
    * Starts a nameserver.
    * @returns its address
@@ -57,8 +57,8 @@ interface Endpoint {
 }
 
 const RCODES = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
-const PLAIN_UDP_BYTES = 512;
-const HUGE_RECORDS = 2_000;
+const MAX_PLAIN_UDP_BYTES = 512;
+const HUGE_RECORD_COUNT = 2_000;
 const FIRST_LETTER_CODE = 97;
 const MAX_PORT_ATTEMPTS = 20;
 
@@ -67,23 +67,23 @@ export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<
   const faults = new DnsFaults();
   const questions: RecordedQuestion[] = [];
   const endpoints: Endpoint[] = [];
-  const context: DnsContext = { world, faults, questions, rude: { seed: options.rude } };
+  const context: DnsContext = { world, faults, questions, rudeness: { seed: options.rude } };
   const port = await listenOnUdpAndTcp(context, 'resolver', '127.0.0.1', options.port ?? 0, endpoints);
-  let lastByte = 9;
+  let lastAddressByte = 9;
 
   async function addNameserver(host: string): Promise<string> {
-    const existing = world.addressOf(host);
+    const existing = world.getAddress(host);
     if (existing !== undefined) return existing;
-    lastByte += 1;
-    const address = `127.0.0.${lastByte}`;
+    lastAddressByte += 1;
+    const address = `127.0.0.${lastAddressByte}`;
     world.addHost(host, address);
     await listenOnUdpAndTcp(context, host, address, port, endpoints);
     return address;
   }
 
   for (const zone of options.registries ?? ['rest', 'example']) {
-    for (let n = 0; n < (options.serversPerRegistry ?? 1); n += 1) {
-      const host = `${String.fromCharCode(FIRST_LETTER_CODE + n)}.nic.${zone}`;
+    for (let serverIndex = 0; serverIndex < (options.serversPerRegistry ?? 1); serverIndex += 1) {
+      const host = `${String.fromCharCode(FIRST_LETTER_CODE + serverIndex)}.nic.${zone}`;
       await addNameserver(host);
       world.addRegistry(zone, host);
     }
@@ -93,9 +93,9 @@ export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<
     port,
     world,
     faults,
-    rude: context.rude,
+    rude: context.rudeness,
     questions,
-    forgetQuestions: () => questions.splice(0).length,
+    clearQuestions: () => questions.splice(0).length,
     addNameserver,
     close: async () => {
       await Promise.all(endpoints.map(closeEndpoint));
@@ -107,7 +107,7 @@ interface DnsContext {
   readonly world: DnsWorld;
   readonly faults: DnsFaults;
   readonly questions: RecordedQuestion[];
-  readonly rude: Rudeness;
+  readonly rudeness: Rudeness;
 }
 
 /** Uses the same port for UDP and TCP. If the port is free for UDP but not for TCP, tries another one. */
@@ -167,13 +167,13 @@ function serveUdp(
   const question = recordQuestion(context, server, 'udp', query, from.port);
   const fault = context.faults.take(question);
   const correctPacket = encodeAnswer(context, question, query);
-  const limit = question.udpPayloadSize ?? PLAIN_UDP_BYTES;
+  const maxUdpBytes = question.udpPayloadSize ?? MAX_PLAIN_UDP_BYTES;
   const send = (packet: Buffer) => udp.send(packet, from.port, from.address);
-  const udpPacket = correctPacket.length <= limit ? correctPacket : encodeTruncated(query);
+  const udpPacket = correctPacket.length <= maxUdpBytes ? correctPacket : encodeTruncated(query);
   if (fault?.kind === 'wrong_source') {
     const otherSocket = createSocket('udp4');
     otherSocket.bind(0, '127.0.0.1', () => {
-      otherSocket.send(encodeAnswer(context, question, query, 'forged'), from.port, from.address, () => {
+      otherSocket.send(encodeForgedAnswer(question, query), from.port, from.address, () => {
         otherSocket.close();
         if (fault.correctResponseFollows) send(udpPacket);
       });
@@ -184,12 +184,12 @@ function serveUdp(
 }
 
 function serveTcp(context: DnsContext, server: string, socket: Socket): void {
-  let received = Buffer.alloc(0);
+  let receivedBytes = Buffer.alloc(0);
   socket.on('error', () => socket.destroy());
   socket.on('data', (chunk: Buffer) => {
-    received = Buffer.concat([received, chunk]);
-    if (received.length < 2 || received.length < received.readUInt16BE(0) + 2) return;
-    const query = decodeQuery(received.subarray(2));
+    receivedBytes = Buffer.concat([receivedBytes, chunk]);
+    if (receivedBytes.length < 2 || receivedBytes.length < receivedBytes.readUInt16BE(0) + 2) return;
+    const query = decodeQuery(receivedBytes.subarray(2));
     if (query === undefined) {
       socket.destroy();
       return;
@@ -224,20 +224,20 @@ function recordQuestion(
   server: string,
   transport: 'udp' | 'tcp',
   query: DecodedPacket,
-  fromPort: number,
+  clientPort: number,
 ): RecordedQuestion {
-  const [queried] = query.questions ?? [];
+  const [firstQuestion] = query.questions ?? [];
   const edns = query.additionals?.find((entry) => entry.type === 'OPT');
   const question = {
     server,
     transport,
     id: query.id ?? 0,
-    name: queried?.name.toLowerCase() ?? '',
-    type: queried?.type ?? '',
+    name: firstQuestion?.name.toLowerCase() ?? '',
+    type: firstQuestion?.type ?? '',
     recursionDesired: query.flag_rd,
-    dnssec: edns?.flag_do === true,
+    isDnssecRequested: edns?.flag_do === true,
     udpPayloadSize: edns?.udpPayloadSize,
-    fromPort,
+    clientPort,
   };
   context.questions.push(question);
   return question;
@@ -264,13 +264,13 @@ function buildPackets(
     case 'refused':
       return [encodeReply(query, question, { ...EMPTY_REPLY, code: 'REFUSED' })];
     case 'wrong_id': {
-      const forged = encodeAnswer(context, question, query, 'forged');
-      forged.writeUInt16BE((question.id + 1) % 65_536, 0);
-      return [forged, ...followingPackets];
+      const forgedPacket = encodeForgedAnswer(question, query);
+      forgedPacket.writeUInt16BE((question.id + 1) % 65_536, 0);
+      return [forgedPacket, ...followingPackets];
     }
     case 'wrong_question': {
       const otherQuery = { ...query, questions: [{ name: 'other.example', type: 'A' as const }] };
-      return [encodeAnswer(context, question, otherQuery, 'forged'), ...followingPackets];
+      return [encodeForgedAnswer(question, otherQuery), ...followingPackets];
     }
     case 'not_authoritative':
       return [encodeReply(query, question, { ...findReply(context, question), authoritative: false })];
@@ -288,7 +288,7 @@ function buildPackets(
       return [encodeReply({ ...query, questions }, question, { ...rest, answers: upperCaseAnswers })];
     }
     case 'no_dnssec':
-      return [encodeReply(query, question, findReply(context, { ...question, dnssec: false }))];
+      return [encodeReply(query, question, findReply(context, { ...question, isDnssecRequested: false }))];
     case 'no_edns':
       return [
         question.udpPayloadSize === undefined
@@ -296,13 +296,15 @@ function buildPackets(
           : encodeReply(query, question, { ...EMPTY_REPLY, code: 'FORMERR' }),
       ];
     case 'huge':
-      return [encodeReply(query, question, { ...EMPTY_REPLY, answers: createManyAddresses(question.name) })];
+      return [
+        encodeReply(query, question, { ...EMPTY_REPLY, answers: createManyAddressRecords(question.name) }),
+      ];
   }
 }
 
 /** Half of the nameservers don't support EDNS, and don't repeat the question when they refuse. */
 function applyRudeness(
-  { rude: { seed } }: DnsContext,
+  { rudeness: { seed } }: DnsContext,
   question: RecordedQuestion,
   correctPacket: Buffer,
 ): Buffer {
@@ -310,12 +312,12 @@ function applyRudeness(
   const isAlwaysPolite = server === 'resolver' || server.includes('.nic.');
   if (isAlwaysPolite || seed === undefined || createSeededRandom(seed, server)() >= 0.5) return correctPacket;
   if (question.udpPayloadSize !== undefined) return encodeHeader(id, RCODES.FORMERR);
-  const code = correctPacket.readUInt8(3) & 0x0f;
-  return code === RCODES.REFUSED ? encodeHeader(id, code) : correctPacket;
+  const rcode = correctPacket.readUInt8(3) & 0x0f;
+  return rcode === RCODES.REFUSED ? encodeHeader(id, rcode) : correctPacket;
 }
 
-function encodeHeader(id: number, code: number): Buffer {
-  return encode({ type: 'response', id, flags: code });
+function encodeHeader(id: number, rcode: number): Buffer {
+  return encode({ type: 'response', id, flags: rcode });
 }
 
 const EMPTY_REPLY: DnsReply = {
@@ -326,34 +328,37 @@ const EMPTY_REPLY: DnsReply = {
   additionals: [],
 };
 
-function createManyAddresses(name: string): SandboxRecord[] {
-  return Array.from({ length: HUGE_RECORDS }, (_, n) => ({
+function createManyAddressRecords(name: string): SandboxRecord[] {
+  return Array.from({ length: HUGE_RECORD_COUNT }, (_, index) => ({
     name,
     type: 'A' as const,
     class: 'IN' as const,
     ttl: 60,
-    data: `198.51.${Math.floor(n / 250)}.${n % 250}`,
+    data: `198.51.${Math.floor(index / 250)}.${index % 250}`,
   }));
 }
 
-function findReply(context: DnsContext, { server, name, type, dnssec }: RecordedQuestion): DnsReply {
+function findReply(
+  context: DnsContext,
+  { server, name, type, isDnssecRequested }: RecordedQuestion,
+): DnsReply {
   const reply =
-    server === 'resolver' ? context.world.resolve(name, type) : context.world.ask(server, name, type);
-  if (dnssec) return reply;
+    server === 'resolver'
+      ? context.world.resolve(name, type)
+      : context.world.queryNameserver(server, name, type);
+  if (isDnssecRequested) return reply;
   // Proofs and signatures are included only if the query asks for them.
   const isProof = (record: SandboxRecord) => record.type === 'DS' || record.type === 'NSEC';
   const answers = reply.answers.filter((record) => record.type === type || record.type !== 'RRSIG');
   return { ...reply, answers, authorities: reply.authorities.filter((record) => !isProof(record)) };
 }
 
-/** @param forged makes everything correct except the data, so that a client might trust it */
-function encodeAnswer(
-  context: DnsContext,
-  question: RecordedQuestion,
-  query: DecodedPacket,
-  forged?: 'forged',
-): Buffer {
-  if (forged === undefined) return encodeReply(query, question, findReply(context, question));
+function encodeAnswer(context: DnsContext, question: RecordedQuestion, query: DecodedPacket): Buffer {
+  return encodeReply(query, question, findReply(context, question));
+}
+
+/** Encodes an answer that a client might trust, because only its address is wrong. */
+function encodeForgedAnswer(question: RecordedQuestion, query: DecodedPacket): Buffer {
   const data = '203.0.113.66';
   const answers = [{ name: question.name, type: 'A' as const, class: 'IN' as const, ttl: 60, data }];
   return encodeReply(query, question, { ...EMPTY_REPLY, authoritative: true, answers });

@@ -1,13 +1,13 @@
 import {
-  addressRecord,
-  defaultSignatures,
-  defaultSoa,
+  createAddressRecord,
+  createDefaultSignatures,
+  createDefaultSoa,
+  createMissingDsProof,
+  createNsRecord,
   isWithin,
-  nsRecord,
   parseRecord,
   type SandboxRecord,
   type SandboxRecordType,
-  unsignedRecord,
 } from './zone.ts';
 
 export interface DnsReply {
@@ -36,7 +36,7 @@ export class DnsWorld {
   readonly #zones = new Map<string, Map<string, Zone>>();
   readonly #delegations = new Map<string, Delegation>();
   readonly #registries = new Map<string, readonly string[]>();
-  /** Data that differs on a single nameserver of a registry, by host name. */
+  /** Delegations that differ on a single nameserver of a registry, keyed by its host name and then by name. */
   readonly #deviations = new Map<string, Map<string, Delegation | undefined>>();
 
   addHost(host: string, address: string): void {
@@ -44,7 +44,7 @@ export class DnsWorld {
     this.#zones.set(host, new Map());
   }
 
-  addressOf(host: string): string | undefined {
+  getAddress(host: string): string | undefined {
     return this.#addresses.get(host);
   }
 
@@ -54,7 +54,7 @@ export class DnsWorld {
 
   /**
    * Puts a zone on nameservers, replacing its previous version there.
-   * @param lines records for {@link parseRecord}; SOA, NS and the signatures of a key are added if missing
+   * @param lines records for {@link parseRecord}; SOA and NS, and RRSIG if there is a DNSKEY, are added if missing
    */
   serve(zone: string, hosts: readonly string[], lines: readonly string[]): void {
     const parsedRecords = lines.map((line) => parseRecord(zone, line));
@@ -62,16 +62,16 @@ export class DnsWorld {
       parsedRecords.some((record) => record.type === type && record.name === zone);
     const records = [
       ...parsedRecords,
-      ...(hasApexRecord('SOA') ? [] : [defaultSoa(zone, hosts[0] ?? zone)]),
-      ...(hasApexRecord('DNSKEY') && !hasApexRecord('RRSIG') ? defaultSignatures(zone) : []),
-      ...(hasApexRecord('NS') ? [] : hosts.map((host) => nsRecord(zone, host))),
+      ...(hasApexRecord('SOA') ? [] : [createDefaultSoa(zone, hosts[0] ?? zone)]),
+      ...(hasApexRecord('DNSKEY') && !hasApexRecord('RRSIG') ? createDefaultSignatures(zone) : []),
+      ...(hasApexRecord('NS') ? [] : hosts.map((host) => createNsRecord(zone, host))),
     ];
-    for (const host of hosts) this.#zonesOf(host).set(zone, { name: zone, records });
+    for (const host of hosts) this.#getZones(host).set(zone, { name: zone, records });
   }
 
   /** Removes a zone from nameservers, which then refuse queries for it. */
   drop(zone: string, hosts: readonly string[]): void {
-    for (const host of hosts) this.#zonesOf(host).delete(zone);
+    for (const host of hosts) this.#getZones(host).delete(zone);
   }
 
   /**
@@ -103,26 +103,27 @@ export class DnsWorld {
   /** Replies like a resolver, which follows delegations and aliases. */
   resolve(name: string, type: string): DnsReply {
     const answers: SandboxRecord[] = [];
-    let current = name;
-    for (let aliases = 0; aliases < MAX_ALIASES; aliases += 1) {
-      const reply = this.#resolveOnce(current, type);
+    let currentName = name;
+    for (let aliasCount = 0; aliasCount < MAX_ALIASES; aliasCount += 1) {
+      const reply = this.#resolveOnce(currentName, type);
       answers.push(...reply.answers);
       const alias = reply.answers.find((record) => record.type === 'CNAME');
       if (type === 'CNAME' || alias === undefined) return { ...reply, authoritative: false, answers };
-      current = String(alias.data).toLowerCase();
+      currentName = String(alias.data).toLowerCase();
     }
     return createReply('SERVFAIL');
   }
 
   /** Replies like a nameserver, from its own zones. */
-  ask(host: string, name: string, type: string): DnsReply {
+  queryNameserver(host: string, name: string, type: string): DnsReply {
     for (const [zone, hosts] of this.#registries) {
-      if (hosts.includes(host) && isWithin(name, zone)) return this.#askRegistry(zone, name, type, host);
+      if (hosts.includes(host) && isWithin(name, zone))
+        return this.#replyFromRegistry(zone, name, type, host);
     }
     const zones = this.#zones.get(host);
     for (let cut = name; cut !== ''; cut = cut.slice(cut.indexOf('.') + 1 || cut.length)) {
       const zone = zones?.get(cut);
-      if (zone !== undefined) return answerFromZone(zone, name, type);
+      if (zone !== undefined) return replyFromZone(zone, name, type);
     }
     return createReply('REFUSED');
   }
@@ -131,37 +132,37 @@ export class DnsWorld {
     const address = this.#addresses.get(name);
     if (address !== undefined && !this.#isDelegated(name)) {
       return type === 'A'
-        ? createReply('NOERROR', { answers: [addressRecord(name, address)] })
+        ? createReply('NOERROR', { answers: [createAddressRecord(name, address)] })
         : createNoDataReply(name);
     }
-    const cut = this.#delegationOf(name);
+    const cut = this.#findZoneCut(name);
     const zone = [...this.#registries.keys()].find((registry) => isWithin(name, registry));
     if (cut === undefined || (type === 'DS' && cut === name)) {
       return zone === undefined
-        ? createReply('NXDOMAIN', { authorities: [defaultSoa('.', '.')] })
-        : this.#askRegistry(zone, name, type);
+        ? createReply('NXDOMAIN', { authorities: [createDefaultSoa('.', '.')] })
+        : this.#replyFromRegistry(zone, name, type);
     }
     const hosts = this.#delegations.get(cut)?.hosts ?? [];
     const host = hosts.find((candidate) => this.#zones.get(candidate)?.has(cut));
-    return host === undefined ? createReply('SERVFAIL') : this.ask(host, name, type);
+    return host === undefined ? createReply('SERVFAIL') : this.queryNameserver(host, name, type);
   }
 
-  #askRegistry(zone: string, name: string, type: string, server?: string): DnsReply {
+  #replyFromRegistry(zone: string, name: string, type: string, server?: string): DnsReply {
     const hosts = this.#registries.get(zone) ?? [];
-    const soa = defaultSoa(zone, hosts[0] ?? zone);
+    const soa = createDefaultSoa(zone, hosts[0] ?? zone);
     const deviations = server === undefined ? undefined : this.#deviations.get(server);
     const isDeviating = deviations?.has(name) === true;
-    const cut = isDeviating ? name : this.#delegationOf(name);
+    const cut = isDeviating ? name : this.#findZoneCut(name);
     const delegation = isDeviating ? deviations.get(name) : this.#delegations.get(cut ?? '');
     if (cut !== undefined && delegation !== undefined && !(type === 'DS' && cut === name)) {
       return createReply('NOERROR', {
         authorities: [
-          ...delegation.hosts.map((host) => nsRecord(cut, host)),
-          ...(delegation.ds.length > 0 ? delegation.ds : [unsignedRecord(cut)]),
+          ...delegation.hosts.map((host) => createNsRecord(cut, host)),
+          ...(delegation.ds.length > 0 ? delegation.ds : [createMissingDsProof(cut)]),
         ],
         additionals: delegation.hosts.flatMap((host) => {
           const address = this.#addresses.get(host);
-          return address === undefined ? [] : [addressRecord(host, address)];
+          return address === undefined ? [] : [createAddressRecord(host, address)];
         }),
       });
     }
@@ -172,32 +173,32 @@ export class DnsWorld {
         authorities: delegation.ds.length > 0 ? [] : [soa],
       });
     }
-    return answerFromZone(
-      { name: zone, records: [soa, ...hosts.map((host) => nsRecord(zone, host))] },
+    return replyFromZone(
+      { name: zone, records: [soa, ...hosts.map((host) => createNsRecord(zone, host))] },
       name,
       type,
     );
   }
 
-  #delegationOf(name: string): string | undefined {
+  #findZoneCut(name: string): string | undefined {
     for (let cut = name; cut !== ''; cut = cut.slice(cut.indexOf('.') + 1 || cut.length))
       if (this.#delegations.has(cut)) return cut;
     return undefined;
   }
 
   #isDelegated(name: string): boolean {
-    return this.#delegationOf(name) !== undefined;
+    return this.#findZoneCut(name) !== undefined;
   }
 
-  #zonesOf(host: string): Map<string, Zone> {
+  #getZones(host: string): Map<string, Zone> {
     const zones = this.#zones.get(host);
-    if (zones === undefined) throw new Error(`scripting the sandbox’s DNS: there is no nameserver ${host}`);
+    if (zones === undefined) throw new Error(`sandbox DNS: unknown nameserver ${host}`);
     return zones;
   }
 }
 
-function answerFromZone(zone: Zone, name: string, type: string): DnsReply {
-  const soa = zone.records.filter((record) => record.type === 'SOA' && record.name === zone.name);
+function replyFromZone(zone: Zone, name: string, type: string): DnsReply {
+  const soaRecords = zone.records.filter((record) => record.type === 'SOA' && record.name === zone.name);
   const recordsOfName = zone.records.filter((record) => record.name === name);
   const alias = recordsOfName.find((record) => record.type === 'CNAME');
   const answers = alias === undefined ? recordsOfName.filter((record) => record.type === type) : [alias];
@@ -206,14 +207,14 @@ function answerFromZone(zone: Zone, name: string, type: string): DnsReply {
   );
   if (answers.length > 0)
     return createReply('NOERROR', { authoritative: true, answers: [...answers, ...signatures] });
-  const exists = zone.records.some((record) => isWithin(record.name, name));
-  return createReply(exists ? 'NOERROR' : 'NXDOMAIN', { authoritative: true, authorities: soa });
+  const nameExists = zone.records.some((record) => isWithin(record.name, name));
+  return createReply(nameExists ? 'NOERROR' : 'NXDOMAIN', { authoritative: true, authorities: soaRecords });
 }
 
 function createNoDataReply(name: string): DnsReply {
-  return createReply('NOERROR', { authorities: [defaultSoa(name, name)] });
+  return createReply('NOERROR', { authorities: [createDefaultSoa(name, name)] });
 }
 
-function createReply(code: DnsReply['code'], rest: Partial<DnsReply> = {}): DnsReply {
-  return { code, authoritative: false, answers: [], authorities: [], additionals: [], ...rest };
+function createReply(code: DnsReply['code'], otherFields: Partial<DnsReply> = {}): DnsReply {
+  return { code, authoritative: false, answers: [], authorities: [], additionals: [], ...otherFields };
 }

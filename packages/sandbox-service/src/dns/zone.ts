@@ -26,15 +26,19 @@ const TTL_SECONDS = 60;
  */
 export function parseRecord(zone: string, line: string): SandboxRecord {
   const [, owner = '', type = '', value = ''] = /^(\S+)\s+(\S+)\s+(.+)$/.exec(line.trim()) ?? [];
-  const label = owner.toLowerCase();
+  const ownerName = owner.toLowerCase();
   const name =
-    label === '@' ? zone : label === zone || label.endsWith(`.${zone}`) ? label : `${label}.${zone}`;
-  const record = recordOf(name, type, value.trim());
+    ownerName === '@'
+      ? zone
+      : ownerName === zone || ownerName.endsWith(`.${zone}`)
+        ? ownerName
+        : `${ownerName}.${zone}`;
+  const record = buildRecord(name, type, value.trim());
   if (record === undefined) throw new Error(`invalid line of a sandbox zone: “${line}”`);
   return record;
 }
 
-function recordOf(name: string, type: string, value: string): SandboxRecord | undefined {
+function buildRecord(name: string, type: string, value: string): SandboxRecord | undefined {
   const base = { name, ttl: TTL_SECONDS, class: 'IN' } as const;
   const words = value.split(/\s+/);
   const [first = '', second = '', third = ''] = words;
@@ -88,7 +92,7 @@ function recordOf(name: string, type: string, value: string): SandboxRecord | un
   }
 }
 
-export function defaultSoa(zone: string, primary: string): SandboxRecord {
+export function createDefaultSoa(zone: string, primary: string): SandboxRecord {
   return {
     name: zone,
     ttl: TTL_SECONDS,
@@ -106,19 +110,19 @@ export function defaultSoa(zone: string, primary: string): SandboxRecord {
   };
 }
 
-/** Signatures for a zone with a key, valid from 2020 to 2060. They don't really sign anything. */
-export function defaultSignatures(zone: string): SandboxRecord[] {
+/** Creates signatures for a zone with a DNSKEY, valid from 2020 to 2060. Their signature value is a dummy. */
+export function createDefaultSignatures(zone: string): SandboxRecord[] {
   return ['DNSKEY', 'SOA'].map((type) =>
     parseRecord(zone, `@ RRSIG ${type} 13 2 ${TTL_SECONDS} 2840140800 1577836800 1 ${zone} c2lnbmVk`),
   );
 }
 
-export function nsRecord(zone: string, host: string): SandboxRecord {
+export function createNsRecord(zone: string, host: string): SandboxRecord {
   return { name: zone, ttl: TTL_SECONDS, class: 'IN', type: 'NS', data: host };
 }
 
-/** Proves that a delegation has no DS (RFC 4035, section 3.1.4.1). */
-export function unsignedRecord(name: string): SandboxRecord {
+/** The NSEC record proves that a delegation has no DS (RFC 4035, section 3.1.4.1). */
+export function createMissingDsProof(name: string): SandboxRecord {
   return {
     name,
     ttl: TTL_SECONDS,
@@ -128,7 +132,7 @@ export function unsignedRecord(name: string): SandboxRecord {
   };
 }
 
-export function addressRecord(name: string, address: string): SandboxRecord {
+export function createAddressRecord(name: string, address: string): SandboxRecord {
   return { name, ttl: TTL_SECONDS, class: 'IN', type: 'A', data: address };
 }
 

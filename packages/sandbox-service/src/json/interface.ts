@@ -1,6 +1,6 @@
 import type { Claim } from '../access.ts';
 import { type Answer, type Notice, SUCCESS_STATUSES } from '../answer.ts';
-import type { Plan, ReceivedRequest } from '../incoming.ts';
+import type { ReceivedRequest, RequestPlan } from '../incoming.ts';
 import { maskJson } from '../mask.ts';
 import type { ServiceState } from '../operations/caller.ts';
 import { Refusal, type RefusalDetails } from '../refusal.ts';
@@ -8,29 +8,29 @@ import type { ServiceTask } from '../tasks.ts';
 import { DOMAIN_ROUTES } from './domain-routes.ts';
 import { OBJECT_ROUTES } from './object-routes.ts';
 import { parseJson, readClaim } from './request.ts';
-import type { Outcome, Route } from './route.ts';
+import type { JsonOutcome, Route } from './route.ts';
 import { SESSION_ROUTES } from './session-routes.ts';
 import * as shapes from './shapes.ts';
 
 const ROUTES: readonly Route[] = [...SESSION_ROUTES, ...OBJECT_ROUTES, ...DOMAIN_ROUTES];
 
 /** @param path below the base, percent-encoded */
-export function planJson(service: ServiceState, incoming: ReceivedRequest, path: string): Plan {
+export function planJson(service: ServiceState, incoming: ReceivedRequest, path: string): RequestPlan {
   const match = findRoute(incoming.method, path);
-  const body = parseForLog(incoming.body);
+  const parsedBody = parseBodyForLog(incoming.body);
   const task = match instanceof Refusal ? null : match.route.task;
   return {
     task,
-    name: match instanceof Refusal ? null : match.name || readSubject(body),
-    claim: readClaimForLog(incoming, task, body),
-    loggedBody: maskJson(body),
+    name: match instanceof Refusal ? null : match.name || readNameOrUser(parsedBody),
+    claim: readClaimForLog(incoming, task, parsedBody),
+    loggedBody: maskJson(parsedBody),
     run() {
-      if (match instanceof Refusal) return createJsonRefusal(service, match);
+      if (match instanceof Refusal) return createJsonError(service, match);
       try {
         const outcome = match.route.run(service, incoming, match.name);
         return createSuccessEnvelope(SUCCESS_STATUSES[match.route.task], outcome, service.state.nextStid());
       } catch (error) {
-        if (error instanceof Refusal) return createJsonRefusal(service, error);
+        if (error instanceof Refusal) return createJsonError(service, error);
         throw error;
       }
     },
@@ -45,7 +45,7 @@ function findRoute(method: string, path: string): { route: Route; name: string }
   }
   return pathMatches.length === 0
     ? new Refusal('not_found', `there is no resource ${path}`)
-    : new Refusal('malformed', `${method} is not a method of ${path}`, 405);
+    : new Refusal('malformed', `${method} is not allowed for ${path}`, 405);
 }
 
 /** @returns the decoded variable segment; '' if the pattern has none; undefined if the path doesn't match */
@@ -74,7 +74,7 @@ function decodeSegment(segment: string): string | undefined {
   }
 }
 
-function parseForLog(body: Uint8Array): unknown {
+function parseBodyForLog(body: Uint8Array): unknown {
   if (body.length === 0) return null;
   try {
     return parseJson(body);
@@ -83,17 +83,17 @@ function parseForLog(body: Uint8Array): unknown {
   }
 }
 
-function readSubject(body: unknown): string | null {
+function readNameOrUser(body: unknown): string | null {
   if (typeof body !== 'object' || body === null) return null;
   const name = 'name' in body ? body.name : 'user' in body ? body.user : undefined;
   return typeof name === 'string' ? name : null;
 }
 
-/** The log shows who sent a request even if it is refused. */
+/** Reads the claim before authentication, so that the log shows who sent a refused request. */
 function readClaimForLog(incoming: ReceivedRequest, task: ServiceTask | null, body: unknown): Claim | null {
   if (task === 'session.create') {
     const { success, data } = shapes.loginSchema.safeParse(body);
-    return success ? { way: 'credentials', ...data } : null;
+    return success ? { kind: 'credentials', ...data } : null;
   }
   try {
     return readClaim(incoming.headers);
@@ -104,7 +104,7 @@ function readClaimForLog(incoming: ReceivedRequest, task: ServiceTask | null, bo
 
 function createSuccessEnvelope(
   status: { code: string; text: string },
-  outcome: Outcome,
+  outcome: JsonOutcome,
   stid: string,
 ): Answer {
   const { object, notices, data, headers = {} } = outcome;
@@ -121,16 +121,15 @@ function formatNotice({ code, text, object }: Notice): unknown {
   return { text, objects: [object], code, status: 'NOTICE' };
 }
 
-/** An error envelope, with HTTP status 400 unless the refusal has its own status. */
-export function createJsonRefusal(
+/** Creates an error envelope. The HTTP status is 400 unless the refusal has its own. */
+export function createJsonError(
   service: ServiceState,
   { code, message: text, httpStatus = 400 }: RefusalDetails,
 ): Answer {
   const challenge = { 'www-authenticate': 'Basic realm="domain service", charset="UTF-8"' };
-  const status = { code, text, type: 'ERROR' };
   return createEnvelope(httpStatus, httpStatus === 401 ? challenge : {}, {
     stid: service.state.nextStid(),
-    status,
+    status: { code, text, type: 'ERROR' },
   });
 }
 

@@ -1,28 +1,28 @@
 import { createPasswordNotice } from '../answer.ts';
 import type { PreregRecord, RedirectRecord } from '../model.ts';
 import {
+  buildPreregExtras,
   PREREG_EXTRA_KEYS,
   type PreregExtraKey,
-  preregExtras,
   searchPreregs,
 } from '../operations/preregs.ts';
 import { updateRedirect } from '../operations/redirects.ts';
 import { updateSslContact } from '../operations/ssl-contacts.ts';
 import { createUser } from '../operations/users.ts';
 import { Refusal } from '../refusal.ts';
-import { type Route, route } from './route.ts';
+import { createRoute, type Route } from './route.ts';
 import * as shapes from './shapes.ts';
 import { formatTimestamp } from './timestamp.ts';
 
 /** “Endpoints” in the service's API documentation. */
 export const OBJECT_ROUTES: readonly Route[] = [
-  route(
+  createRoute(
     { method: 'POST', path: '/user', task: 'user.create' },
     shapes.userCreateSchema,
     ({ service, caller, body }) => {
       const { parent, ...input } = body;
       const { user, context } = input;
-      const { generatedPassword } = createUser(service, caller, { ...input, superior: parent });
+      const { generatedPassword } = createUser(service, caller, { ...input, parent });
       return {
         object: { type: 'User', value: `${user}, ${context}`, data: { context, user } },
         ...(generatedPassword !== undefined && { notices: [createPasswordNotice(generatedPassword)] }),
@@ -30,7 +30,7 @@ export const OBJECT_ROUTES: readonly Route[] = [
     },
   ),
 
-  route(
+  createRoute(
     { method: 'PUT', path: '/redirect/*', task: 'redirect.update' },
     shapes.redirectUpdateSchema,
     ({ service, caller, name, body }) => {
@@ -40,7 +40,7 @@ export const OBJECT_ROUTES: readonly Route[] = [
     },
   ),
 
-  route(
+  createRoute(
     { method: 'PUT', path: '/sslcontact/*', task: 'sslContact.update' },
     shapes.sslContactUpdateSchema,
     ({ service, caller, name, body }) => {
@@ -49,17 +49,17 @@ export const OBJECT_ROUTES: readonly Route[] = [
     },
   ),
 
-  route(
-    { method: 'POST', path: '/domainPrereg/_search', task: 'prereg.search', query: ['keys[]'] },
+  createRoute(
+    { method: 'POST', path: '/domainPrereg/_search', task: 'prereg.search', queryParameters: ['keys[]'] },
     shapes.preregSearchSchema,
     ({ service, caller, query, body }) => {
-      const extras = readExtraKeys(query.getAll('keys[]'));
+      const extraKeys = readExtraKeys(query.getAll('keys[]'));
       const filters = body.filters.map(({ key, value }) => ({
         key,
         matches: (actual: string) => actual === String(value),
       }));
       const { summary, records } = searchPreregs(service, caller, { ...body.view, filters });
-      const data = records.map((record) => formatPrereg(record, extras));
+      const data = records.map((record) => formatPrereg(record, extraKeys));
       return { object: { type: 'DomainPrereg', summary }, data };
     },
   ),
@@ -78,20 +78,20 @@ function formatRedirect(redirect: RedirectRecord): Record<string, string> {
   };
 }
 
-function readExtraKeys(requested: readonly string[]): readonly PreregExtraKey[] {
-  const unknownKey = requested.find((key) => !PREREG_EXTRA_KEYS.some((known) => known === key));
+function readExtraKeys(requestedKeys: readonly string[]): readonly PreregExtraKey[] {
+  const unknownKey = requestedKeys.find((key) => !PREREG_EXTRA_KEYS.some((known) => known === key));
   if (unknownKey !== undefined) {
     throw new Refusal(
       'malformed',
       `query: keys[] must be one of ${PREREG_EXTRA_KEYS.join(', ')}, not ${unknownKey}`,
     );
   }
-  return PREREG_EXTRA_KEYS.filter((key) => requested.includes(key));
+  return PREREG_EXTRA_KEYS.filter((key) => requestedKeys.includes(key));
 }
 
-function formatPrereg(record: PreregRecord, extras: readonly PreregExtraKey[]): Record<string, unknown> {
+function formatPrereg(record: PreregRecord, extraKeys: readonly PreregExtraKey[]): Record<string, unknown> {
   const { name, owner, status, phase, orderReference, period, recommended, confirmed, config } = record;
-  const extraValues = preregExtras(record);
+  const extraValues = buildPreregExtras(record);
   return {
     name,
     created: formatTimestamp(record.created),
@@ -115,8 +115,8 @@ function formatPrereg(record: PreregRecord, extras: readonly PreregExtraKey[]): 
     },
     recommended,
     confirmed,
-    ...(extras.includes('tmch_mark') && { tmchMark: extraValues.tmch_mark }),
-    ...(extras.includes('extension') && { extension: extraValues.extension }),
-    ...(extras.includes('nsentry') && { nsentry: extraValues.nsentry }),
+    ...(extraKeys.includes('tmch_mark') && { tmchMark: extraValues.tmch_mark }),
+    ...(extraKeys.includes('extension') && { extension: extraValues.extension }),
+    ...(extraKeys.includes('nsentry') && { nsentry: extraValues.nsentry }),
   };
 }

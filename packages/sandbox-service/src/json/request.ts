@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type Claim, isUuid } from '../access.ts';
-import { bodyText, checkContentType, type ReceivedRequest } from '../incoming.ts';
+import { checkContentType, decodeBody, type ReceivedRequest } from '../incoming.ts';
 import { Refusal } from '../refusal.ts';
 import { looksLikeEmail } from '../rules.ts';
 
@@ -27,8 +27,8 @@ export function checkQuery(query: URLSearchParams, routeParameters: readonly str
 }
 
 /**
- * Reads the credentials in the headers: Basic with `X-Service-Context`, Basic for a trusted application, or a session in
- * a header or cookie (“JSON interface” in the service's API documentation).
+ * Reads the credentials in the headers: Basic with `X-Service-Context`, Basic for a trusted application, or a session
+ * in a header or cookie (“JSON interface” in the service's API documentation).
  * @throws {Refusal} 401 if there are none, 400 if there are several
  */
 export function readClaim(headers: ReceivedRequest['headers']): Claim {
@@ -40,10 +40,11 @@ export function readClaim(headers: ReceivedRequest['headers']): Claim {
     throw new Refusal('malformed', 'authentication: both credentials and a session');
   }
   const context = joinHeader(headers['x-service-context']);
-  if (authorization !== undefined) return readBasic(authorization, context);
-  const [id, other] = sessionIds;
-  if (id === undefined) throw new Refusal('unauthenticated', 'authentication: no credentials and no session');
-  if (other !== undefined && other !== id)
+  if (authorization !== undefined) return readBasicCredentials(authorization, context);
+  const [sessionId, otherSessionId] = sessionIds;
+  if (sessionId === undefined)
+    throw new Refusal('unauthenticated', 'authentication: no credentials and no session');
+  if (otherSessionId !== undefined && otherSessionId !== sessionId)
     throw new Refusal('malformed', 'authentication: two different sessions');
   if (context !== undefined) {
     throw new Refusal(
@@ -51,10 +52,10 @@ export function readClaim(headers: ReceivedRequest['headers']): Claim {
       'X-Service-Context is only for credentials; a session has its own context',
     );
   }
-  return { way: 'session', id };
+  return { kind: 'session', id: sessionId };
 }
 
-function readBasic(authorization: string, context: string | undefined): Claim {
+function readBasicCredentials(authorization: string, context: string | undefined): Claim {
   const encoded = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization)?.[1];
   const [, user, password] = /^([^:]*):([\s\S]*)$/.exec(decodeBase64(encoded ?? '')) ?? [];
   if (user === undefined || password === undefined) {
@@ -64,12 +65,12 @@ function readBasic(authorization: string, context: string | undefined): Claim {
     if (context !== undefined) {
       throw new Refusal('malformed', 'X-Service-Context is not allowed for a trusted application');
     }
-    return { way: 'trusted_application', uuid: user, password };
+    return { kind: 'trusted_application', uuid: user, password };
   }
   if (context === undefined || !/^[1-9][0-9]{0,8}$/.test(context)) {
     throw new Refusal('unauthenticated', 'X-Service-Context: the number of the context is required');
   }
-  return { way: 'credentials', user, context: Number(context), password };
+  return { kind: 'credentials', user, context: Number(context), password };
 }
 
 function decodeBase64(encoded: string): string {
@@ -89,7 +90,7 @@ function joinHeader(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(', ') : header;
 }
 
-/** @throws {Refusal} 400 if the request has a body or content type, although it must not */
+/** @throws {Refusal} 400 if the request has a body or a content type */
 export function checkNoBody(incoming: ReceivedRequest): void {
   if (incoming.body.length > 0) throw new Refusal('malformed', 'this route takes no body');
   if (incoming.headers['content-type'] !== undefined) {
@@ -98,15 +99,15 @@ export function checkNoBody(incoming: ReceivedRequest): void {
 }
 
 /** @throws {Refusal} 415 or 400, with the names of all invalid fields */
-export function readShape<T>(incoming: ReceivedRequest, shape: z.ZodType<T>): T {
+export function readJsonBody<T>(incoming: ReceivedRequest, schema: z.ZodType<T>): T {
   checkContentType(incoming, ['application/json']);
-  const result = shape.safeParse(parseJson(incoming.body));
+  const result = schema.safeParse(parseJson(incoming.body));
   if (result.success) return result.data;
   throw new Refusal('malformed', `body: ${result.error.issues.map(describeIssue).join('; ')}`);
 }
 
 export function parseJson(body: Uint8Array): unknown {
-  const text = bodyText(body);
+  const text = decodeBody(body);
   try {
     return JSON.parse(text);
   } catch {
@@ -121,8 +122,8 @@ function describeIssue(issue: z.core.$ZodIssue): string {
       typeof key === 'number' ? `${text}[${key}]` : text === '' ? String(key) : `${text}.${String(key)}`,
     '',
   );
-  const place = path === '' ? '' : `${path}: `;
+  const prefix = path === '' ? '' : `${path}: `;
   return issue.code === 'unrecognized_keys'
-    ? `${place}unknown field ${issue.keys.join(', ')}`
-    : place + issue.message;
+    ? `${prefix}unknown field ${issue.keys.join(', ')}`
+    : prefix + issue.message;
 }

@@ -4,10 +4,10 @@ import type { Notice } from '../answer.ts';
 import type { ReceivedRequest } from '../incoming.ts';
 import type { Caller, ServiceState } from '../operations/caller.ts';
 import type { ServiceTask } from '../tasks.ts';
-import { checkNoBody, checkQuery, readClaim, readShape } from './request.ts';
+import { checkNoBody, checkQuery, readClaim, readJsonBody } from './request.ts';
 
 /** An envelope without its status and `stid`. */
-export interface Outcome {
+export interface JsonOutcome {
   readonly object?: {
     readonly type: string;
     readonly value?: string;
@@ -25,11 +25,11 @@ export interface Route {
   readonly path: string;
   readonly task: ServiceTask;
   /** @param name the decoded variable segment of the path; '' if there is none */
-  run(service: ServiceState, incoming: ReceivedRequest, name: string): Outcome;
+  run(service: ServiceState, incoming: ReceivedRequest, name: string): JsonOutcome;
 }
 
-/** The input of a route's handler, after validation. */
-interface Call<T> {
+/** The validated input of a route's handler. */
+interface HandlerInput<T> {
   readonly service: ServiceState;
   readonly caller: Caller;
   readonly name: string;
@@ -40,32 +40,35 @@ interface Call<T> {
 
 type RouteDescription = Omit<Route, 'run'> & {
   /** Query parameters, in addition to the general ones. */
-  readonly query?: readonly string[];
+  readonly queryParameters?: readonly string[];
 };
 
-/** A route with a body. Checks the caller first, then the query, then the body. */
-export function route<T>(
+/** Creates a route whose requests have a body. Checks the caller first, then the query, then the body. */
+export function createRoute<T>(
   description: RouteDescription,
-  shape: z.ZodType<T>,
-  handle: (call: Call<T>) => Outcome,
+  schema: z.ZodType<T>,
+  handle: (call: HandlerInput<T>) => JsonOutcome,
 ): Route {
-  return createCheckedRoute(description, (incoming) => readShape(incoming, shape), handle);
+  return createCheckedRoute(description, (incoming) => readJsonBody(incoming, schema), handle);
 }
 
-export function bodilessRoute(description: RouteDescription, handle: (call: Call<void>) => Outcome): Route {
+export function createBodilessRoute(
+  description: RouteDescription,
+  handle: (call: HandlerInput<void>) => JsonOutcome,
+): Route {
   return createCheckedRoute(description, checkNoBody, handle);
 }
 
 function createCheckedRoute<T>(
-  { query = [], ...description }: RouteDescription,
+  { queryParameters = [], ...description }: RouteDescription,
   readBody: (incoming: ReceivedRequest) => T,
-  handle: (call: Call<T>) => Outcome,
+  handle: (call: HandlerInput<T>) => JsonOutcome,
 ): Route {
   return {
     ...description,
     run(service, incoming, name) {
       const caller = authenticate(service, readClaim(incoming.headers), 'json');
-      checkQuery(incoming.query, query);
+      checkQuery(incoming.query, queryParameters);
       const ctid = incoming.query.get('ctid') ?? undefined;
       return handle({ service, caller, name, query: incoming.query, ctid, body: readBody(incoming) });
     },

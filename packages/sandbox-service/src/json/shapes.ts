@@ -3,9 +3,13 @@ import { PREREG_FILTER_KEYS } from '../operations/preregs.ts';
 
 /** The request bodies that the service's API documents. */
 
-const idSchema = z.strictObject({ id: z.int().positive() });
+const contactReferenceSchema = z.strictObject({ id: z.int().positive() });
 const nameServersSchema = z.array(z.strictObject({ name: z.string() }));
-const contactFields = { ownerc: idSchema, adminc: idSchema, techc: idSchema };
+const contactFields = {
+  ownerc: contactReferenceSchema,
+  adminc: contactReferenceSchema,
+  techc: contactReferenceSchema,
+};
 
 export const loginSchema = z.strictObject({ user: z.string(), context: z.int(), password: z.string() });
 

@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { addYears, DAY } from '../clock.ts';
-import { expiryAfterRestore, MAX_YEARS, TRANSFER_LOCK_DAYS, transferCompletesAt } from '../lifecycle.ts';
+import { addYears, DAY_MS } from '../clock.ts';
+import {
+  getExpiryAfterRestore,
+  getTransferCompletionTime,
+  MAX_REGISTRATION_YEARS,
+  TRANSFER_LOCK_DAYS,
+} from '../lifecycle.ts';
 import type { Charge, DomainRecord } from '../model.ts';
 import { Refusal } from '../refusal.ts';
 import { checkDomainName, checkNameservers } from '../rules.ts';
@@ -26,7 +31,7 @@ export interface DomainTransferInput extends ContactsAndNameservers {
   readonly auth: string;
 }
 
-/** Registers an available name for one year, because the payload has no period. Locks transfers for 60 days. */
+/** Registers a name for one year, because the request has no period, and locks transfers for 60 days. */
 export function createDomain(
   service: ServiceState,
   caller: Caller,
@@ -37,10 +42,10 @@ export function createDomain(
   checkDomainName(name);
   const contactsAndNameservers = checkContactsAndNameservers(service, caller, input);
   if (!input.confirmOrder) throw new Refusal('rule', `confirmOrder: the order of ${name} is not confirmed`);
-  if (service.state.domain(name, caller.context) !== undefined) {
+  if (service.state.findDomain(name, caller.context) !== undefined) {
     throw new Refusal('conflict', `${name} is registered already`);
   }
-  const now = service.clock.registry();
+  const now = service.clock.registryTime();
   service.state.putDomain({
     name,
     context: caller.context,
@@ -50,12 +55,12 @@ export function createDomain(
     expires: addYears(now, 1),
     ...contactsAndNameservers,
     authCode: generateAuthCode(),
-    transferLockUntil: now + TRANSFER_LOCK_DAYS * DAY,
+    transferLockUntil: now + TRANSFER_LOCK_DAYS * DAY_MS,
   });
   recordCharge(service, caller, 'domain.create', name, 1, ctid);
 }
 
-/** Starts the transfer of another customer's name. It completes automatically after five days. */
+/** Starts the transfer of another customer's name, which completes automatically after five days. */
 export function transferDomain(
   service: ServiceState,
   caller: Caller,
@@ -65,7 +70,7 @@ export function transferDomain(
   const { name } = input;
   checkDomainName(name);
   const contactsAndNameservers = checkContactsAndNameservers(service, caller, input);
-  const domain = service.state.domain(name, caller.context);
+  const domain = service.state.findDomain(name, caller.context);
   if (domain === undefined) throw new Refusal('not_found', `${name} is not registered`);
   if (domain.group === caller.group) throw new Refusal('conflict', `${name} is already in this account`);
   if (domain.pendingTransfer !== undefined) throw new Refusal('conflict', `${name} is being transferred`);
@@ -73,11 +78,11 @@ export function transferDomain(
   if (domain.isTransferLocked) throw new Refusal('transfer_lock', `${name} is locked against transfers`);
   if (domain.authCode !== input.auth)
     throw new Refusal('auth_code', `auth: wrong authorization code for ${name}`);
-  const now = service.clock.registry();
+  const now = service.clock.registryTime();
   saveChanges(service, domain, {
     pendingTransfer: {
       group: caller.group,
-      completesAt: transferCompletesAt(now),
+      completesAt: getTransferCompletionTime(now),
       ...contactsAndNameservers,
     },
   });
@@ -86,7 +91,7 @@ export function transferDomain(
 
 /**
  * Adds years to a domain, even during the auto-renew grace period.
- * @param period in years, like the zone's periods, because its unit isn't documented
+ * @param period in years, because the API documentation states no unit and zone profiles use years
  */
 export function renewDomain(
   service: ServiceState,
@@ -95,14 +100,17 @@ export function renewDomain(
   period: number,
   ctid?: string,
 ): void {
-  const domain = requireHeldDomain(service, caller, name);
+  const domain = requireDomainInAccount(service, caller, name);
   if (domain.deletedAt !== undefined)
     throw new Refusal('conflict', `${name} has been deleted: restore it first`);
-  if (period < 1 || period > MAX_YEARS)
-    throw new Refusal('rule', `period: 1 to ${MAX_YEARS} years, not ${period}`);
+  if (period < 1 || period > MAX_REGISTRATION_YEARS)
+    throw new Refusal('rule', `period: 1 to ${MAX_REGISTRATION_YEARS} years, not ${period}`);
   const expires = addYears(domain.expires, period);
-  if (expires > addYears(service.clock.registry(), MAX_YEARS)) {
-    throw new Refusal('rule', `period: ${name} would expire more than ${MAX_YEARS} years from now`);
+  if (expires > addYears(service.clock.registryTime(), MAX_REGISTRATION_YEARS)) {
+    throw new Refusal(
+      'rule',
+      `period: ${name} would expire more than ${MAX_REGISTRATION_YEARS} years from now`,
+    );
   }
   saveChanges(service, domain, { expires });
   recordCharge(service, caller, 'domain.renew', name, period, ctid);
@@ -110,37 +118,38 @@ export function renewDomain(
 
 /** Starts the redemption grace period. */
 export function deleteDomain(service: ServiceState, caller: Caller, name: string): void {
-  const domain = requireHeldDomain(service, caller, name);
+  const domain = requireDomainInAccount(service, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted already`);
   if (domain.pendingTransfer !== undefined) throw new Refusal('conflict', `${name} is being transferred`);
-  saveChanges(service, domain, { deletedAt: service.clock.registry() });
+  saveChanges(service, domain, { deletedAt: service.clock.registryTime() });
 }
 
-/**
- * Reverses a deletion during the redemption grace period. The real registry does this manually, but the sandbox does it
- * immediately.
- */
+/** Restores a deleted name immediately. The real registry restores names manually. */
 export function restoreDomain(service: ServiceState, caller: Caller, name: string, ctid?: string): void {
-  const domain = requireHeldDomain(service, caller, name);
+  const domain = requireDomainInAccount(service, caller, name);
   if (domain.status !== 'redemption') {
     throw new Refusal('conflict', `${name} is not in the redemption grace period`);
   }
-  const { deletedAt: _, ...restored } = domain;
-  saveChanges(service, restored, { expires: expiryAfterRestore(domain.expires, service.clock.registry()) });
+  const { deletedAt: _, ...restoredDomain } = domain;
+  saveChanges(service, restoredDomain, {
+    expires: getExpiryAfterRestore(domain.expires, service.clock.registryTime()),
+  });
   recordCharge(service, caller, 'domain.restore', name, 1, ctid);
 }
 
-export function readAuthCode(service: ServiceState, caller: Caller, name: string): string {
-  const domain = requireHeldDomain(service, caller, name);
+export function getAuthCode(service: ServiceState, caller: Caller, name: string): string {
+  const domain = requireDomainInAccount(service, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
   return domain.authCode;
 }
 
 /** Starts a change of the registrant, which locks transfers for 60 days. */
 export function changeOwner(service: ServiceState, caller: Caller, name: string): void {
-  const domain = requireHeldDomain(service, caller, name);
+  const domain = requireDomainInAccount(service, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
-  saveChanges(service, domain, { transferLockUntil: service.clock.registry() + TRANSFER_LOCK_DAYS * DAY });
+  saveChanges(service, domain, {
+    transferLockUntil: service.clock.registryTime() + TRANSFER_LOCK_DAYS * DAY_MS,
+  });
 }
 
 export function updateNameservers(
@@ -149,16 +158,16 @@ export function updateNameservers(
   name: string,
   nameServers: readonly { readonly name: string }[],
 ): void {
-  const domain = requireHeldDomain(service, caller, name);
+  const domain = requireDomainInAccount(service, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
-  const names = nameServers.map((server) => server.name);
-  checkNameservers(name, names);
-  saveChanges(service, domain, { nameServers: names });
+  const nameserverNames = nameServers.map((server) => server.name);
+  checkNameservers(name, nameserverNames);
+  saveChanges(service, domain, { nameServers: nameserverNames });
 }
 
-function requireHeldDomain(service: ServiceState, caller: Caller, name: string): DomainView {
+function requireDomainInAccount(service: ServiceState, caller: Caller, name: string): DomainView {
   checkDomainName(name);
-  const domain = service.state.domain(name, caller.context);
+  const domain = service.state.findDomain(name, caller.context);
   if (domain === undefined || domain.group !== caller.group) {
     throw new Refusal('not_found', `${name} is not in this account`);
   }
@@ -186,7 +195,7 @@ function saveChanges(
   changes: Partial<DomainRecord>,
 ): void {
   const { status: _status, isTransferLocked: _locked, ...record } = domain;
-  service.state.putDomain({ ...record, ...changes, updated: service.clock.registry() });
+  service.state.putDomain({ ...record, ...changes, updated: service.clock.registryTime() });
 }
 
 function recordCharge(

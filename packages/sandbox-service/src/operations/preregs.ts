@@ -16,7 +16,7 @@ export const PREREG_FILTER_KEYS = [
 ] as const;
 type PreregFilterKey = (typeof PREREG_FILTER_KEYS)[number];
 
-/** Data that a search adds to the records if requested. */
+/** Keys of the data that a search adds to each record on request. */
 export const PREREG_EXTRA_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
 export type PreregExtraKey = (typeof PREREG_EXTRA_KEYS)[number];
 
@@ -37,7 +37,7 @@ type PreregOrderKey = (typeof PREREG_ORDER_KEYS)[number];
 
 const MAX_LIMIT = 1000;
 
-/** @returns the requested page, and the total number of records as `summary` */
+/** @returns the requested page, and the number of all matching records as `summary` */
 export function searchPreregs(
   service: ServiceState,
   caller: Caller,
@@ -46,24 +46,27 @@ export function searchPreregs(
   if (search.limit < 1 || search.limit > MAX_LIMIT)
     throw new Refusal('rule', `view.limit: 1 to ${MAX_LIMIT}`);
   if (search.offset < 0) throw new Refusal('rule', 'view.offset: 0 or more');
-  const matches = service.state.data.preregs.filter(
+  const matchingPreregs = service.state.data.preregs.filter(
     (prereg) =>
       prereg.group === caller.group &&
       prereg.owner.context === caller.context &&
       (search.children || !isSubUser(service, prereg.owner)) &&
-      search.filters.every((filter) => filter.matches(filterValue(prereg, filter.key))),
+      search.filters.every((filter) => filter.matches(getFilterValue(prereg, filter.key))),
   );
   const { orderBy } = search;
-  if (orderBy !== undefined) matches.sort((a, b) => compare(a[orderBy], b[orderBy]));
-  return { summary: matches.length, records: matches.slice(search.offset, search.offset + search.limit) };
+  if (orderBy !== undefined) matchingPreregs.sort((a, b) => compareValues(a[orderBy], b[orderBy]));
+  return {
+    summary: matchingPreregs.length,
+    records: matchingPreregs.slice(search.offset, search.offset + search.limit),
+  };
 }
 
 function isSubUser(service: ServiceState, owner: { user: string; context: number }): boolean {
-  const user = service.state.user(owner.user, owner.context);
+  const user = service.state.findUser(owner.user, owner.context);
   return user !== undefined && user.owner.user !== user.user;
 }
 
-function filterValue(record: PreregRecord, key: PreregFilterKey): string {
+function getFilterValue(record: PreregRecord, key: PreregFilterKey): string {
   const labels = record.name.split('.');
   switch (key) {
     case 'sld':
@@ -85,7 +88,7 @@ function filterValue(record: PreregRecord, key: PreregFilterKey): string {
   }
 }
 
-function compare(a: string | number, b: string | number): number {
+function compareValues(a: string | number, b: string | number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
@@ -94,8 +97,8 @@ export function formatServiceTime(time: number): string {
   return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** Values of the extra keys. They are invented, because only the keys are documented. */
-export function preregExtras(record: PreregRecord): Record<PreregExtraKey, Record<string, string>> {
+/** Returns invented values, because only the keys are documented. */
+export function buildPreregExtras(record: PreregRecord): Record<PreregExtraKey, Record<string, string>> {
   return {
     tmch_mark: { id: `mark-${record.id}`, name: domainToUnicode(record.name) },
     extension: { tier: record.recommended ? 'premium' : 'standard' },

@@ -3,11 +3,11 @@ import { Refusal } from '../refusal.ts';
 import { looksLikeEmail } from '../rules.ts';
 import type { Caller, ServiceState } from './caller.ts';
 
-/** Values are in lower case, as in XML. */
+/** `type` and `mode` are in lower case, as in XML. */
 export type RedirectInput = Pick<RedirectRecord, 'source' | 'type' | 'mode' | 'target'> &
   Partial<Pick<RedirectRecord, 'title' | 'backup'>>;
 
-/** Can't change the source and type (“Redirect update” in the service's API documentation). */
+/** The source and type can't be changed (“Redirect update” in the service's API documentation). */
 export function updateRedirect(service: ServiceState, caller: Caller, input: RedirectInput): RedirectRecord {
   const { redirects } = service.state.data;
   const index = redirects.findIndex(
@@ -25,10 +25,10 @@ export function updateRedirect(service: ServiceState, caller: Caller, input: Red
   }
   checkTarget('target', input.target, input.type);
   if (input.backup !== undefined) checkTarget('backup', input.backup, input.type);
-  const updated = { ...redirect, ...input, updated: service.clock.registry() };
-  redirects[index] = updated;
-  service.state.changed();
-  return updated;
+  const updatedRedirect = { ...redirect, ...input, updated: service.clock.registryTime() };
+  redirects[index] = updatedRedirect;
+  service.state.markChanged();
+  return updatedRedirect;
 }
 
 function checkTarget(field: string, target: string, type: RedirectInput['type']): void {

@@ -34,7 +34,7 @@ export function updateSslContact(
     if (value !== undefined) updatedFields[field] = typeof value === 'string' ? value : [...value];
   }
   contact.fields = updatedFields;
-  service.state.changed();
+  service.state.markChanged();
 }
 
 function checkFormat(fields: SslContactFields, field: string, format: RegExp, requirement: string): void {

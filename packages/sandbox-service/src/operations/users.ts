@@ -12,13 +12,13 @@ export interface UserCreateInput {
   readonly status?: number | undefined;
   readonly substatus?: number | undefined;
   readonly language?: string | undefined;
-  /** The user above the new one, for a sub-user of a sub-user. */
-  readonly superior?: { readonly user: string; readonly context: number } | undefined;
+  /** The user to whom the new sub-user belongs. By default, the caller. */
+  readonly parent?: { readonly user: string; readonly context: number } | undefined;
 }
 
 /** “Limits” in the service's API documentation. */
 const GENERATED_PASSWORD_LENGTH = 15;
-const PASSWORD_LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
+const PASSWORD_CHARACTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 
 /**
  * Creates a user below the caller or one of the caller's sub-users (“User” in the service's API documentation).
@@ -30,33 +30,33 @@ export function createUser(
   input: UserCreateInput,
 ): { generatedPassword?: string } {
   checkInput(input);
-  const superior = input.superior ?? { user: caller.user, context: caller.context };
-  if (input.context !== caller.context || superior.context !== caller.context) {
+  const parentReference = input.parent ?? { user: caller.user, context: caller.context };
+  if (input.context !== caller.context || parentReference.context !== caller.context) {
     throw new Refusal(
       'forbidden',
       `context: users can only be created in the caller's context, ${caller.context}`,
     );
   }
-  const parent = service.state.user(superior.user, superior.context);
-  if (parent === undefined || parent.group !== caller.group) {
-    throw new Refusal('not_found', `parent.user: there is no user ${superior.user} in this account`);
+  const parentUser = service.state.findUser(parentReference.user, parentReference.context);
+  if (parentUser === undefined || parentUser.group !== caller.group) {
+    throw new Refusal('not_found', `parent.user: there is no user ${parentReference.user} in this account`);
   }
-  if (service.state.user(input.user, input.context) !== undefined) {
+  if (service.state.findUser(input.user, input.context) !== undefined) {
     throw new Refusal('conflict', `user: ${input.user} already exists in context ${input.context}`);
   }
-  const generatedPassword = input.password === undefined ? generatePassword() : undefined;
+  const password = input.password ?? generatePassword();
   service.state.addUser({
     user: input.user,
     context: input.context,
     group: caller.group,
-    password: input.password ?? generatedPassword ?? '',
+    password,
     defaultEmail: input.defaultEmail,
     status: input.status ?? 1,
     substatus: input.substatus ?? 0,
-    language: input.language ?? parent.language,
-    owner: { user: parent.user, context: parent.context },
+    language: input.language ?? parentUser.language,
+    owner: { user: parentUser.user, context: parentUser.context },
   });
-  return generatedPassword === undefined ? {} : { generatedPassword };
+  return input.password === undefined ? { generatedPassword: password } : {};
 }
 
 function checkInput(input: UserCreateInput): void {
@@ -73,12 +73,12 @@ function checkInput(input: UserCreateInput): void {
 function generatePassword(): string {
   return Array.from(
     { length: GENERATED_PASSWORD_LENGTH },
-    () => PASSWORD_LETTERS[randomInt(PASSWORD_LETTERS.length)],
+    () => PASSWORD_CHARACTERS[randomInt(PASSWORD_CHARACTERS.length)],
   ).join('');
 }
 
-/** The user's record as a login returns it, without the password. */
-export function publicUser(user: UserRecord): Record<string, unknown> {
+/** Formats a user for the response to a login. */
+export function formatPublicUser(user: UserRecord): Record<string, unknown> {
   const { context, defaultEmail, status, substatus, owner, language } = user;
   return { user: user.user, context, defaultEmail, status, substatus, owner, language };
 }

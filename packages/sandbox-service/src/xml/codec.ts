@@ -33,29 +33,29 @@ const parser = new XMLParser({
 export function parseXml(text: string): XmlElement {
   if (/<!DOCTYPE|<!ENTITY/i.test(text)) throw new Refusal('malformed', 'a DOCTYPE is not allowed');
   if (XMLValidator.validate(text) !== true) throw new Refusal('malformed', 'the body is not well-formed XML');
-  let nodes: readonly XmlElement[];
+  let rootElements: readonly XmlElement[];
   try {
-    nodes = readNodes(parser.parse(text)).children;
+    rootElements = readNodes(parser.parse(text)).children;
   } catch (error) {
     // The parser's own message may contain the text, which may include a secret.
     throw error instanceof Refusal
       ? error
       : new Refusal('malformed', 'the body does not follow the documented XML format');
   }
-  const [root] = nodes;
-  if (root === undefined || nodes.length > 1)
+  const [root] = rootElements;
+  if (root === undefined || rootElements.length > 1)
     throw new Refusal('malformed', 'the body must have exactly one root element');
   return root;
 }
 
-/** Reads a list of the parser's nodes. Each is an object with a tag name as its only key, or text. */
+/** Converts the parser's nodes: objects whose key is a tag name, `#text` or `#cdata`. */
 function readNodes(nodes: unknown): { children: XmlElement[]; text: string } {
   const children: XmlElement[] = [];
   let text = '';
   for (const node of Array.isArray(nodes) ? nodes : []) {
     for (const [name, value] of Object.entries<unknown>(node)) {
       if (name === ATTRIBUTES) throw new Refusal('malformed', 'attributes are not allowed');
-      if (name === TEXT) text += decode(String(value));
+      if (name === TEXT) text += decodeEntities(String(value));
       else if (name === CDATA) text += readCdata(value);
       else children.push({ name, ...readNodes(value) });
     }
@@ -64,8 +64,8 @@ function readNodes(nodes: unknown): { children: XmlElement[]; text: string } {
 }
 
 function readCdata(value: unknown): string {
-  const [inner]: unknown[] = Array.isArray(value) ? value : [];
-  return typeof inner === 'object' && inner !== null && TEXT in inner ? String(inner[TEXT]) : '';
+  const [textNode]: unknown[] = Array.isArray(value) ? value : [];
+  return typeof textNode === 'object' && textNode !== null && TEXT in textNode ? String(textNode[TEXT]) : '';
 }
 
 const NAMED_ENTITIES = new Map([
@@ -76,12 +76,14 @@ const NAMED_ENTITIES = new Map([
   ['apos', "'"],
 ]);
 
-function decode(text: string): string {
-  return text.replace(/&([^;]*);?/g, (reference, name: string) => {
-    const number = /^#(?:x([0-9a-f]{1,6})|([0-9]{1,7}))$/i.exec(name);
-    const code =
-      number === null ? undefined : Number.parseInt(number[1] ?? number[2] ?? '', number[1] ? 16 : 10);
-    const character = code === undefined ? NAMED_ENTITIES.get(name) : toCharacter(code);
+function decodeEntities(text: string): string {
+  return text.replace(/&([^;]*);?/g, (reference, entityName: string) => {
+    const numericMatch = /^#(?:x([0-9a-f]{1,6})|([0-9]{1,7}))$/i.exec(entityName);
+    const codePoint =
+      numericMatch === null
+        ? undefined
+        : Number.parseInt(numericMatch[1] ?? numericMatch[2] ?? '', numericMatch[1] ? 16 : 10);
+    const character = codePoint === undefined ? NAMED_ENTITIES.get(entityName) : toXmlCharacter(codePoint);
     if (character === undefined || !reference.endsWith(';')) {
       throw new Refusal('malformed', 'an entity is unknown or is not a valid character');
     }
@@ -90,15 +92,15 @@ function decode(text: string): string {
 }
 
 /** @returns the character if XML 1.0 allows it */
-function toCharacter(code: number): string | undefined {
-  if (code > 0x10ffff) return undefined;
-  const character = String.fromCodePoint(code);
+function toXmlCharacter(codePoint: number): string | undefined {
+  if (codePoint > 0x10ffff) return undefined;
+  const character = String.fromCodePoint(codePoint);
   return /^[\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]$/u.test(character)
     ? character
     : undefined;
 }
 
-/** How often a child may occur. */
+/** How often a child may occur. `many` includes zero. */
 type Occurrence = 'one' | 'optional' | 'many';
 
 /**
@@ -111,16 +113,17 @@ export function readChildren<K extends string>(
   expected: Readonly<Record<K, Occurrence>>,
 ): (name: K) => readonly XmlElement[] {
   if (text.trim() !== '') throw new Refusal('malformed', `${name}: unexpected text between elements`);
-  const unknown = children.find((child) => !Object.hasOwn(expected, child.name));
-  if (unknown !== undefined) throw new Refusal('malformed', `${name}: unknown element ${unknown.name}`);
-  for (const [child, occurrence] of Object.entries<Occurrence>(expected)) {
-    const count = children.filter((element) => element.name === child).length;
+  const unknownChild = children.find((child) => !Object.hasOwn(expected, child.name));
+  if (unknownChild !== undefined)
+    throw new Refusal('malformed', `${name}: unknown element ${unknownChild.name}`);
+  for (const [childName, occurrence] of Object.entries<Occurrence>(expected)) {
+    const count = children.filter((element) => element.name === childName).length;
     if (occurrence === 'one' && count === 0)
-      throw new Refusal('malformed', `${name}: element ${child} is missing`);
+      throw new Refusal('malformed', `${name}: element ${childName} is missing`);
     if (occurrence !== 'many' && count > 1)
-      throw new Refusal('malformed', `${name}: element ${child} is given twice`);
+      throw new Refusal('malformed', `${name}: element ${childName} is given twice`);
   }
-  return (child) => children.filter((element) => element.name === child);
+  return (childName) => children.filter((element) => element.name === childName);
 }
 
 /**
@@ -156,10 +159,10 @@ export function xmlElement(
   name: string,
   ...content: readonly (XmlMarkup | string | number | boolean)[]
 ): XmlMarkup {
-  const inner = content
+  const innerMarkup = content
     .map((part) => (part instanceof XmlMarkup ? part.text : escapeXml(String(part))))
     .join('');
-  return new XmlMarkup(`<${name}>${inner}</${name}>`);
+  return new XmlMarkup(`<${name}>${innerMarkup}</${name}>`);
 }
 
 export class XmlMarkup {

@@ -1,20 +1,20 @@
 import { authenticate, type Claim } from '../access.ts';
 import { type Answer, type Notice, SUCCESS_STATUSES } from '../answer.ts';
-import { bodyText, checkContentType, type Plan, type ReceivedRequest } from '../incoming.ts';
+import { checkContentType, decodeBody, type ReceivedRequest, type RequestPlan } from '../incoming.ts';
 import { isSecretName, MASK } from '../mask.ts';
 import type { ServiceState } from '../operations/caller.ts';
 import { Refusal, type RefusalDetails } from '../refusal.ts';
 import { parseXml, readText, type XmlElement, type XmlMarkup, xmlElement } from './codec.ts';
-import { readClaim, readFrame } from './request.ts';
+import { readClaim, splitRequest } from './request.ts';
 import { XML_TASKS, type XmlOutcome } from './tasks.ts';
 
 /**
- * The XML interface has one URL, which accepts only POST without query parameters. A refusal is an ordinary response
- * with HTTP status 200 and a status of type `error`. HTTP errors and wrong credentials have their own HTTP statuses
- * (401, 403, 405, 413, 415). This is the sandbox's choice, because the API doesn't document it.
+ * The XML interface has one URL, which accepts only POST without query parameters. Refusals have HTTP status 200 and
+ * a status of type `error`, except HTTP errors and wrong credentials (401, 403, 405, 413, 415). The API doesn't
+ * document the HTTP statuses of refusals, so the sandbox chooses them.
  */
 
-const HTTP_REFUSALS = new Set([401, 403, 405, 413, 415]);
+const PRESERVED_HTTP_STATUSES = new Set([401, 403, 405, 413, 415]);
 
 interface ParsedRequest {
   readonly root: XmlElement;
@@ -23,38 +23,55 @@ interface ParsedRequest {
   readonly claim: Claim | Refusal;
 }
 
-export function planXml(service: ServiceState, incoming: ReceivedRequest): Plan {
-  const parsed = catchRefusal(() => parseRequest(incoming.body));
-  const xmlTask = parsed instanceof Refusal ? undefined : XML_TASKS.get(parsed.code);
-  const claim = parsed instanceof Refusal ? parsed : parsed.claim;
+export function planXml(service: ServiceState, incoming: ReceivedRequest): RequestPlan {
+  const parsedRequest = catchRefusal(() => parseRequest(incoming.body));
+  const xmlTask = parsedRequest instanceof Refusal ? undefined : XML_TASKS.get(parsedRequest.code);
+  const claim = parsedRequest instanceof Refusal ? parsedRequest : parsedRequest.claim;
   return {
-    task: xmlTask?.task ?? null,
-    name: parsed instanceof Refusal ? null : readSubject(parsed.task, xmlTask?.subject),
+    task: xmlTask?.serviceTask ?? null,
+    name: parsedRequest instanceof Refusal ? null : readName(parsedRequest.task, xmlTask?.namePath),
     claim: claim instanceof Refusal ? null : claim,
-    loggedBody: formatForLog(incoming.body, parsed),
+    loggedBody: formatBodyForLog(incoming.body, parsedRequest),
     run() {
-      const answer = catchRefusal(() => {
+      const answerOrRefusal = catchRefusal(() => {
         if (incoming.method !== 'POST')
           throw new Refusal('malformed', `${incoming.method}: POST is needed`, 405);
         checkContentType(incoming, ['text/xml', 'application/xml']);
         if (incoming.query.size > 0)
           throw new Refusal('malformed', 'query: the XML interface has no parameters');
-        if (parsed instanceof Refusal) throw parsed;
-        if (parsed.claim instanceof Refusal) throw parsed.claim;
-        if (xmlTask === undefined) throw new Refusal('malformed', `code: there is no task ${parsed.code}`);
-        const caller = authenticate(service, parsed.claim, 'xml');
-        const outcome = xmlTask.run({ service, caller, claim: parsed.claim, task: parsed.task });
-        return createResponse(service, 200, { ...SUCCESS_STATUSES[xmlTask.task], type: 'success' }, outcome);
+        if (parsedRequest instanceof Refusal) throw parsedRequest;
+        if (parsedRequest.claim instanceof Refusal) throw parsedRequest.claim;
+        if (xmlTask === undefined)
+          throw new Refusal('malformed', `code: there is no task ${parsedRequest.code}`);
+        const caller = authenticate(service, parsedRequest.claim, 'xml');
+        const outcome = xmlTask.run({
+          service,
+          caller,
+          claim: parsedRequest.claim,
+          taskElement: parsedRequest.task,
+        });
+        return createResponse(
+          service,
+          200,
+          { ...SUCCESS_STATUSES[xmlTask.serviceTask], type: 'success' },
+          outcome,
+        );
       });
-      if (!(answer instanceof Refusal)) return answer;
-      const httpStatus = HTTP_REFUSALS.has(answer.httpStatus) ? answer.httpStatus : 200;
-      return createXmlRefusal(service, { code: answer.code, message: answer.message, httpStatus });
+      if (!(answerOrRefusal instanceof Refusal)) return answerOrRefusal;
+      const httpStatus = PRESERVED_HTTP_STATUSES.has(answerOrRefusal.httpStatus)
+        ? answerOrRefusal.httpStatus
+        : 200;
+      return createXmlError(service, {
+        code: answerOrRefusal.code,
+        message: answerOrRefusal.message,
+        httpStatus,
+      });
     },
   };
 }
 
-/** An error response, with HTTP status 200 unless the refusal has its own status. */
-export function createXmlRefusal(
+/** Creates an error response. The HTTP status is 200 unless the refusal has its own. */
+export function createXmlError(
   service: ServiceState,
   { code, message: text, httpStatus = 200 }: RefusalDetails,
 ): Answer {
@@ -71,29 +88,29 @@ function catchRefusal<T>(action: () => T): T | Refusal {
 }
 
 function parseRequest(body: Uint8Array): ParsedRequest {
-  const root = parseXml(bodyText(body));
-  const { block, code, task } = readFrame(root);
-  return { root, code, task, claim: catchRefusal(() => readClaim(block)) };
+  const root = parseXml(decodeBody(body));
+  const { authBlock, code, task } = splitRequest(root);
+  return { root, code, task, claim: catchRefusal(() => readClaim(authBlock)) };
 }
 
-function readSubject(task: XmlElement, subject: readonly [string, string] | undefined): string | null {
-  const [element, child] = subject ?? [];
+function readName(task: XmlElement, namePath: readonly [string, string] | undefined): string | null {
+  const [elementName, childName] = namePath ?? [];
   const nameElement = task.children
-    .find((candidate) => candidate.name === element)
-    ?.children.find((candidate) => candidate.name === child && candidate.children.length === 0);
+    .find((candidate) => candidate.name === elementName)
+    ?.children.find((candidate) => candidate.name === childName && candidate.children.length === 0);
   return nameElement === undefined ? null : readText(nameElement);
 }
 
 /** If a body couldn't be parsed, a secret may be anywhere in it, so only its size is logged. */
-function formatForLog(body: Uint8Array, parsed: ParsedRequest | Refusal): string | null {
+function formatBodyForLog(body: Uint8Array, parsedRequest: ParsedRequest | Refusal): string | null {
   if (body.length === 0) return null;
-  return parsed instanceof Refusal
+  return parsedRequest instanceof Refusal
     ? `[${body.length} bytes that are not a request]`
-    : maskElement(parsed.root).text;
+    : maskElement(parsedRequest.root).text;
 }
 
 function maskElement({ name, children, text }: XmlElement): XmlMarkup {
-  // In JSON bodies, `auth` is a secret. Here, it is the block with the credentials.
+  // In JSON bodies, `auth` is a secret. In XML, `auth` is the block that contains the credentials.
   if (name !== 'auth' && isSecretName(name)) return xmlElement(name, MASK);
   return xmlElement(name, ...(children.length > 0 ? children.map(maskElement) : [text]));
 }

@@ -1,12 +1,12 @@
 import type { PreregRecord } from '../model.ts';
 import type { Caller, ServiceState } from '../operations/caller.ts';
 import {
+  buildPreregExtras,
   formatServiceTime,
   PREREG_EXTRA_KEYS,
   PREREG_FILTER_KEYS,
   PREREG_ORDER_KEYS,
   type PreregSearch,
-  preregExtras,
   searchPreregs,
 } from '../operations/preregs.ts';
 import { readChildren, readText, readTexts, type XmlElement, type XmlMarkup, xmlElement } from './codec.ts';
@@ -14,7 +14,7 @@ import { readInteger, readOneOf } from './request.ts';
 
 /* Task 0110005 (“Preregistration search” in the service's API documentation). */
 
-/** Elements in every record. */
+/** Elements that every record has. */
 const DEFAULT_KEYS = [
   'adminc',
   'recommended',
@@ -43,37 +43,37 @@ export function handlePreregSearch(
   caller: Caller,
   task: XmlElement,
 ): readonly XmlMarkup[] {
-  const read = readChildren(task, {
+  const getChildren = readChildren(task, {
     code: 'one',
     view: 'optional',
     where: 'optional',
     key: 'many',
     order: 'optional',
   });
-  const keys = read('key').map((element) =>
+  const keys = getChildren('key').map((element) =>
     readOneOf(element.name, readText(element), [...DEFAULT_KEYS, ...SELECTABLE_KEYS]),
   );
-  const [order] = read('order').map(readOrder);
-  const [where = []] = read('where').map(readWhere);
-  const [view = { children: false, offset: 0, limit: DEFAULT_LIMIT }] = read('view').map(readView);
-  const { summary, records } = searchPreregs(service, caller, { ...view, filters: where, orderBy: order });
+  const [order] = getChildren('order').map(readOrder);
+  const [filters = []] = getChildren('where').map(readWhere);
+  const [view = { children: false, offset: 0, limit: DEFAULT_LIMIT }] = getChildren('view').map(readView);
+  const { summary, records } = searchPreregs(service, caller, { ...view, filters, orderBy: order });
   const shownKeys = new Set<RecordKey>([...DEFAULT_KEYS, ...keys]);
   return [xmlElement('summary', summary), ...records.map((record) => buildRecordElement(record, shownKeys))];
 }
 
 function readView(view: XmlElement): Pick<PreregSearch, 'children' | 'offset' | 'limit'> {
   const texts = readTexts(view, ['children', 'offset', 'limit']);
-  const children = readOneOf('children', texts.optional('children') ?? '0', ['0', '1', 'false', 'true']);
+  const childrenText = readOneOf('children', texts.optional('children') ?? '0', ['0', '1', 'false', 'true']);
   return {
-    children: children === '1' || children === 'true',
+    children: childrenText === '1' || childrenText === 'true',
     offset: readInteger('offset', texts.optional('offset') ?? '0'),
     limit: readInteger('limit', texts.optional('limit') ?? String(DEFAULT_LIMIT)),
   };
 }
 
 function readWhere(where: XmlElement): PreregSearch['filters'] {
-  return readChildren(where, { and: 'many' })('and').map((and) => {
-    const texts = readTexts(and, ['key', 'operator', 'value']);
+  return readChildren(where, { and: 'many' })('and').map((condition) => {
+    const texts = readTexts(condition, ['key', 'operator', 'value']);
     readOneOf('operator', texts.required('operator'), ['like']);
     return {
       key: readOneOf('key', texts.required('key'), PREREG_FILTER_KEYS),
@@ -82,7 +82,7 @@ function readWhere(where: XmlElement): PreregSearch['filters'] {
   });
 }
 
-/** `%` and `*` match any text. Without them, the whole value must be equal. Case is ignored. */
+/** `%` and `*` match any text. A pattern without them must equal the whole value. Case is ignored. */
 function createLikeMatcher(pattern: string): (value: string) => boolean {
   const parts = pattern.toLowerCase().split(/[%*]+/);
   return (value) => {
@@ -109,13 +109,15 @@ function readOrder(order: XmlElement): NonNullable<PreregSearch['orderBy']> {
 
 function buildRecordElement(record: PreregRecord, shownKeys: ReadonlySet<RecordKey>): XmlMarkup {
   const ownerElements = [xmlElement('context', record.owner.context), xmlElement('user', record.owner.user)];
-  const buildContact = (key: 'ownerc' | 'zonec' | 'adminc' | 'techc'): XmlMarkup[] => [
+  const buildContactElements = (key: 'ownerc' | 'zonec' | 'adminc' | 'techc'): XmlMarkup[] => [
     xmlElement(key, xmlElement('id', record[key])),
   ];
-  const config = Object.entries(record.config).map(([key, time]) => xmlElement(key, formatServiceTime(time)));
-  const extras = preregExtras(record);
-  const buildExtra = (key: keyof typeof extras): XmlMarkup[] => [
-    xmlElement(key, ...Object.entries(extras[key]).map(([name, value]) => xmlElement(name, value))),
+  const configElements = Object.entries(record.config).map(([key, time]) =>
+    xmlElement(key, formatServiceTime(time)),
+  );
+  const extraValues = buildPreregExtras(record);
+  const buildExtraElements = (key: keyof typeof extraValues): XmlMarkup[] => [
+    xmlElement(key, ...Object.entries(extraValues[key]).map(([name, value]) => xmlElement(name, value))),
   ];
   const elements: Record<RecordKey, readonly XmlMarkup[]> = {
     name: [xmlElement('name', record.name)],
@@ -123,21 +125,21 @@ function buildRecordElement(record: PreregRecord, shownKeys: ReadonlySet<RecordK
     updated: [xmlElement('updated', formatServiceTime(record.updated))],
     owner: [xmlElement('owner', ...ownerElements)],
     updater: [xmlElement('updater', ...ownerElements)],
-    ownerc: buildContact('ownerc'),
-    zonec: buildContact('zonec'),
-    adminc: buildContact('adminc'),
-    techc: buildContact('techc'),
+    ownerc: buildContactElements('ownerc'),
+    zonec: buildContactElements('zonec'),
+    adminc: buildContactElements('adminc'),
+    techc: buildContactElements('techc'),
     nserver: record.nameServers.map((server) => xmlElement('nserver', xmlElement('name', server))),
     status: [xmlElement('status', record.status)],
     phase: [xmlElement('phase', record.phase)],
     order_reference: [xmlElement('order_reference', record.orderReference)],
     period: [xmlElement('period', record.period)],
-    prereg_config: [xmlElement('prereg_config', ...config)],
+    prereg_config: [xmlElement('prereg_config', ...configElements)],
     recommended: [xmlElement('recommended', record.recommended)],
     confirmed: [xmlElement('confirmed', record.confirmed)],
-    tmch_mark: buildExtra('tmch_mark'),
-    extension: buildExtra('extension'),
-    nsentry: buildExtra('nsentry'),
+    tmch_mark: buildExtraElements('tmch_mark'),
+    extension: buildExtraElements('extension'),
+    nsentry: buildExtraElements('nsentry'),
   };
   const content = [...DEFAULT_KEYS, ...SELECTABLE_KEYS]
     .filter((key) => shownKeys.has(key))

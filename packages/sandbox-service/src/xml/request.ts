@@ -7,16 +7,17 @@ import { readChildren, readText, readTexts, type XmlElement } from './codec.ts';
 const AUTHENTICATION_BLOCKS = ['auth', 'auth_session', 'authentication'];
 
 /** @throws {Refusal} 400 if the structure isn't documented, 401 if there is no authentication block */
-export function readFrame(root: XmlElement): { block: XmlElement; code: string; task: XmlElement } {
-  if (root.name !== 'request') throw new Refusal('malformed', `the root is request, not ${root.name}`);
+export function splitRequest(root: XmlElement): { authBlock: XmlElement; code: string; task: XmlElement } {
+  if (root.name !== 'request')
+    throw new Refusal('malformed', `the root element must be request, not ${root.name}`);
   readChildren(root, { auth: 'optional', auth_session: 'optional', authentication: 'optional', task: 'one' });
-  const [block, task, ...others] = root.children;
-  if (block?.name === 'task' && task === undefined) {
+  const [authBlock, task, ...others] = root.children;
+  if (authBlock?.name === 'task' && task === undefined) {
     throw new Refusal('unauthenticated', 'request: there is no authentication block');
   }
   if (
-    block === undefined ||
-    !AUTHENTICATION_BLOCKS.includes(block.name) ||
+    authBlock === undefined ||
+    !AUTHENTICATION_BLOCKS.includes(authBlock.name) ||
     task?.name !== 'task' ||
     others.length > 0
   ) {
@@ -25,8 +26,8 @@ export function readFrame(root: XmlElement): { block: XmlElement; code: string; 
   const codes = task.children.filter((child) => child.name === 'code');
   const [code] = codes;
   if (code === undefined || codes.length > 1)
-    throw new Refusal('malformed', 'task: expected one element code');
-  return { block, code: readText(code), task };
+    throw new Refusal('malformed', 'task: expected exactly one code element');
+  return { authBlock, code: readText(code), task };
 }
 
 /** @throws {Refusal} 400 if the block isn't documented */
@@ -35,10 +36,10 @@ export function readClaim(block: XmlElement): Claim {
     case 'auth_session': {
       const id = readTexts(block, ['hash']).required('hash');
       if (!isUuid(id)) throw new Refusal('malformed', 'auth_session: hash is not a UUID');
-      return { way: 'session', id };
+      return { kind: 'session', id };
     }
     case 'authentication':
-      return readApplication(block);
+      return readTrustedApplication(block);
     default:
       return readCredentials(block);
   }
@@ -50,7 +51,7 @@ function readCredentials(block: XmlElement): Claim {
   if (token !== undefined && !/^[0-9]{6}$/.test(token))
     throw new Refusal('malformed', 'token: expected six digits');
   return {
-    way: 'credentials',
+    kind: 'credentials',
     user: texts.required('user'),
     context: readInteger('context', texts.required('context')),
     password: texts.required('password'),
@@ -58,22 +59,23 @@ function readCredentials(block: XmlElement): Claim {
   };
 }
 
-function readApplication(block: XmlElement): Claim {
-  const [inner] = readChildren(block, { trusted_application: 'one' })('trusted_application');
-  if (inner === undefined) throw new Refusal('malformed', 'authentication: trusted_application is missing');
-  const children = readChildren(inner, { uuid: 'one', password: 'one', application: 'one' });
-  const readOnlyText = (name: 'uuid' | 'password'): string => children(name).map(readText).join('');
+function readTrustedApplication(block: XmlElement): Claim {
+  const [applicationBlock] = readChildren(block, { trusted_application: 'one' })('trusted_application');
+  if (applicationBlock === undefined)
+    throw new Refusal('malformed', 'authentication: trusted_application is missing');
+  const getChildren = readChildren(applicationBlock, { uuid: 'one', password: 'one', application: 'one' });
+  const readSingleText = (name: 'uuid' | 'password'): string => getChildren(name).map(readText).join('');
   return {
-    way: 'trusted_application',
-    uuid: readOnlyText('uuid'),
-    password: readOnlyText('password'),
-    application: children('application')
+    kind: 'trusted_application',
+    uuid: readSingleText('uuid'),
+    password: readSingleText('password'),
+    application: getChildren('application')
       .map((application) => readTexts(application, ['name']).required('name'))
       .join(''),
   };
 }
 
-/** @throws {Refusal} 400 unless the text is an integer of 0 or more */
+/** @throws {Refusal} 400 unless the text is a non-negative integer of at most nine digits */
 export function readInteger(name: string, text: string): number {
   if (!/^(?:0|[1-9][0-9]{0,8})$/.test(text)) throw new Refusal('malformed', `${name}: not an integer`);
   return Number(text);

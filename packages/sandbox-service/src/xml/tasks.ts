@@ -17,7 +17,7 @@ interface XmlCall {
   readonly service: ServiceState;
   readonly caller: Caller;
   readonly claim: Claim;
-  readonly task: XmlElement;
+  readonly taskElement: XmlElement;
 }
 
 export interface XmlOutcome {
@@ -27,17 +27,17 @@ export interface XmlOutcome {
 }
 
 interface XmlTask {
-  readonly task: ServiceTask;
-  /** The element that contains the name of the object, for the log. */
-  readonly subject?: readonly [element: string, child: string];
+  readonly serviceTask: ServiceTask;
+  /** The path of the element with the object's name, which is logged. */
+  readonly namePath?: readonly [element: string, child: string];
   run(call: XmlCall): XmlOutcome;
 }
 
-const createSession: XmlTask = {
-  task: 'session.create',
-  run({ service, caller: { user, context }, claim, task }) {
-    readChildren(task, { code: 'one' });
-    if (claim.way === 'session') throw new Refusal('malformed', 'auth_session: there is already a session');
+const createSessionTask: XmlTask = {
+  serviceTask: 'session.create',
+  run({ service, caller: { user, context }, claim, taskElement }) {
+    readChildren(taskElement, { code: 'one' });
+    if (claim.kind === 'session') throw new Refusal('malformed', 'auth_session: there is already a session');
     const session = service.sessions.open({ interface: 'xml', user, context }, DEFAULT_SESSION_MINUTES);
     return {
       data: [xmlElement('auth_session', xmlElement('hash', session.id))],
@@ -46,21 +46,21 @@ const createSession: XmlTask = {
   },
 };
 
-const deleteSession: XmlTask = {
-  task: 'session.delete',
-  run({ service, caller: { user, context }, claim, task }) {
-    readChildren(task, { code: 'one' });
-    if (claim.way !== 'session') throw new Refusal('malformed', 'auth_session: there is no session to end');
+const deleteSessionTask: XmlTask = {
+  serviceTask: 'session.delete',
+  run({ service, caller: { user, context }, claim, taskElement }) {
+    readChildren(taskElement, { code: 'one' });
+    if (claim.kind !== 'session') throw new Refusal('malformed', 'auth_session: there is no session to end');
     service.sessions.end(claim.id);
     return { object: { type: 'user', value: `${user}, ${context}` } };
   },
 };
 
 const createUserTask: XmlTask = {
-  task: 'user.create',
-  subject: ['user', 'user'],
-  run({ service, caller, task }) {
-    const element = readOnlyElement(task, 'user');
+  serviceTask: 'user.create',
+  namePath: ['user', 'user'],
+  run({ service, caller, taskElement }) {
+    const element = readSingleElement(taskElement, 'user');
     const { owner, rest } = splitOwner(element);
     const texts = readTexts(rest, [
       'user',
@@ -86,7 +86,7 @@ const createUserTask: XmlTask = {
       status: readOptionalInteger('status'),
       substatus: readOptionalInteger('substatus'),
       language: texts.optional('language'),
-      superior: owner,
+      parent: owner,
     });
     const isUserNotified = texts.optional('user_mail_key') !== undefined;
     return {
@@ -103,8 +103,8 @@ function splitOwner(element: XmlElement): {
   owner: { user: string; context: number } | undefined;
   rest: XmlElement;
 } {
-  const [owner, second] = element.children.filter((child) => child.name === 'owner');
-  if (second !== undefined) throw new Refusal('malformed', 'user: element owner is given twice');
+  const [owner, secondOwner] = element.children.filter((child) => child.name === 'owner');
+  if (secondOwner !== undefined) throw new Refusal('malformed', 'user: element owner is given twice');
   const rest = { ...element, children: element.children.filter((child) => child.name !== 'owner') };
   if (owner === undefined) return { owner: undefined, rest };
   const texts = readTexts(owner, ['user', 'context']);
@@ -115,10 +115,10 @@ function splitOwner(element: XmlElement): {
 }
 
 const updateRedirectTask: XmlTask = {
-  task: 'redirect.update',
-  subject: ['redirect', 'source'],
-  run({ service, caller, task }) {
-    const texts = readTexts(readOnlyElement(task, 'redirect'), [
+  serviceTask: 'redirect.update',
+  namePath: ['redirect', 'source'],
+  run({ service, caller, taskElement }) {
+    const texts = readTexts(readSingleElement(taskElement, 'redirect'), [
       'type',
       'mode',
       'title',
@@ -140,8 +140,8 @@ const updateRedirectTask: XmlTask = {
   },
 };
 
-/** Elements of a certificate contact, and the JSON names under which the sandbox stores them. */
-const CONTACT_ELEMENTS = {
+/** Maps XML elements of a certificate contact to the JSON field names that the sandbox stores. */
+const CONTACT_FIELDS_BY_ELEMENT = {
   title: 'title',
   organization: 'organization',
   address: 'address',
@@ -155,11 +155,11 @@ const CONTACT_ELEMENTS = {
 } as const;
 
 const updateSslContactTask: XmlTask = {
-  task: 'sslContact.update',
-  subject: ['contact', 'id'],
-  run({ service, caller, task }) {
-    const elements = Object.entries(CONTACT_ELEMENTS);
-    const texts = readTexts(readOnlyElement(task, 'contact'), [
+  serviceTask: 'sslContact.update',
+  namePath: ['contact', 'id'],
+  run({ service, caller, taskElement }) {
+    const elements = Object.entries(CONTACT_FIELDS_BY_ELEMENT);
+    const texts = readTexts(readSingleElement(taskElement, 'contact'), [
       'id',
       ...elements.map(([element]) => element),
     ]);
@@ -176,22 +176,22 @@ const updateSslContactTask: XmlTask = {
 };
 
 const searchPreregsTask: XmlTask = {
-  task: 'prereg.search',
-  run: ({ service, caller, task }) => ({ data: handlePreregSearch(service, caller, task) }),
+  serviceTask: 'prereg.search',
+  run: ({ service, caller, taskElement }) => ({ data: handlePreregSearch(service, caller, taskElement) }),
 };
 
 export const XML_TASKS: ReadonlyMap<string, XmlTask> = new Map([
-  ['1321001', createSession],
-  ['1321003', deleteSession],
+  ['1321001', createSessionTask],
+  ['1321003', deleteSessionTask],
   ['1301001', createUserTask],
   ['0502', updateRedirectTask],
   ['400202', updateSslContactTask],
   ['0110005', searchPreregsTask],
 ]);
 
-/** Reads the only element of a task besides its code. */
-function readOnlyElement(task: XmlElement, name: string): XmlElement {
-  const [element] = readChildren(task, { code: 'one', [name]: 'one' })(name);
+/** Reads the task's single element besides `code`. */
+function readSingleElement(taskElement: XmlElement, name: string): XmlElement {
+  const [element] = readChildren(taskElement, { code: 'one', [name]: 'one' })(name);
   if (element === undefined) throw new Refusal('malformed', `task: element ${name} is missing`);
   return element;
 }

@@ -1,7 +1,7 @@
 import { useChat, useSurface } from '../chat.ts';
-import { withEmoji } from '../emoji.ts';
-import { inputKey, locateElement, optionsOf, type PlacedElement } from '../forms.ts';
-import { type JsonObject, objectsOf, textOf, wordsOf } from '../json.ts';
+import { replaceShortcodes } from '../emoji.ts';
+import { getInputKey, locateElement, optionsOf, type PlacedElement } from '../forms.ts';
+import { displayTextOf, type JsonObject, objectsOf, textOf } from '../json.ts';
 import { Menu } from '../menu.tsx';
 
 export function ActionsBlock({ block }: { block: JsonObject }) {
@@ -29,18 +29,18 @@ export function ActionElement({ place }: { place: PlacedElement }) {
 }
 
 function Overflow({ place }: { place: PlacedElement }) {
-  const { press } = useSurface();
+  const { sendAction } = useSurface();
   const entries = optionsOf(place.element).map(({ text, value }) => ({
-    text: withEmoji(text),
+    text: replaceShortcodes(text),
     value,
-    run: () => press(place, value),
+    run: () => sendAction(place, value),
   }));
   return <Menu label="More actions" action={place.actionId} entries={entries} />;
 }
 
 function Button({ place }: { place: PlacedElement }) {
   const { target } = useChat();
-  const { press, pending, ts } = useSurface();
+  const { sendAction, pendingKey, ts } = useSurface();
   const { element, actionId } = place;
   const style = textOf(element, 'style');
   const next =
@@ -53,36 +53,36 @@ function Button({ place }: { place: PlacedElement }) {
       type="button"
       class={['button', style && `button-${style}`, next && 'next'].filter(Boolean).join(' ')}
       aria-label={textOf(element, 'accessibility_label')}
-      aria-busy={pending === inputKey(place)}
+      aria-busy={pendingKey === getInputKey(place)}
       data-action={actionId}
-      onClick={() => press(place)}
+      onClick={() => sendAction(place)}
     >
-      {withEmoji(wordsOf(element, 'text'))}
+      {replaceShortcodes(displayTextOf(element, 'text'))}
     </button>
   );
 }
 
 /** A menu whose choice is sent immediately. */
 function Select({ place }: { place: PlacedElement }) {
-  const { press, pending } = useSurface();
+  const { sendAction, pendingKey } = useSurface();
   const { element, actionId } = place;
-  const placeholder = wordsOf(element, 'placeholder') || 'Select an option';
+  const placeholder = displayTextOf(element, 'placeholder') || 'Select an option';
   return (
     <select
       class="select"
       aria-label={placeholder}
-      aria-busy={pending === inputKey(place)}
+      aria-busy={pendingKey === getInputKey(place)}
       data-action={actionId}
       value=""
       onChange={({ currentTarget }) => {
-        press(place, currentTarget.value);
+        sendAction(place, currentTarget.value);
         currentTarget.value = '';
       }}
     >
       <option value="">{placeholder}</option>
       {optionsOf(element).map((option) => (
         <option key={option.value} value={option.value}>
-          {withEmoji(option.text)}
+          {replaceShortcodes(option.text)}
         </option>
       ))}
     </select>

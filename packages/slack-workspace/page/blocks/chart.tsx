@@ -1,5 +1,5 @@
 import { type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../json.ts';
-import { scaleFor } from '../scale.ts';
+import { chooseScale } from '../scale.ts';
 
 interface Bar {
   label: string;
@@ -58,7 +58,7 @@ interface BarsProps {
 }
 
 function Bars({ bars, xLabel, yLabel }: BarsProps) {
-  const { top, step } = scaleFor(Math.max(0, ...bars.map(({ value }) => value)));
+  const { top, step } = chooseScale(Math.max(0, ...bars.map(({ value }) => value)));
   const floor = HEIGHT - BOTTOM;
   const slot = (WIDTH - LEFT) / Math.max(1, bars.length);
   const width = slot * 0.7;

@@ -1,10 +1,10 @@
 import type { TargetedEvent } from 'preact';
 import type { InputValue } from '../../src/protocol.ts';
-import { perform } from '../api.ts';
+import { sendRequest } from '../api.ts';
 import { useChat, useSurface } from '../chat.ts';
-import { withEmoji } from '../emoji.ts';
-import { choicesOf, type PlacedElement } from '../forms.ts';
-import { textOf, wordsOf } from '../json.ts';
+import { replaceShortcodes } from '../emoji.ts';
+import { listChoices, type PlacedElement } from '../forms.ts';
+import { displayTextOf, textOf } from '../json.ts';
 
 /** The name and description of a control; a label points to `id`. */
 export interface ControlProps {
@@ -55,8 +55,8 @@ function TextField(props: ControlProps) {
   const shared = {
     ...attributes(props),
     class: 'text-field',
-    value: textValue(surface.value(place)),
-    placeholder: wordsOf(element, 'placeholder'),
+    value: textValue(surface.getValue(place)),
+    placeholder: displayTextOf(element, 'placeholder'),
     autocomplete: 'off',
     spellcheck: false,
   };
@@ -65,16 +65,16 @@ function TextField(props: ControlProps) {
       <textarea
         {...shared}
         rows={5}
-        onInput={({ currentTarget }) => surface.change(place, currentTarget.value)}
+        onInput={({ currentTarget }) => surface.setValue(place, currentTarget.value)}
       />
     );
   }
   const own = {
     ...shared,
     onInput: ({ currentTarget }: TargetedEvent<HTMLInputElement>) =>
-      surface.change(place, currentTarget.value),
+      surface.setValue(place, currentTarget.value),
     onKeyDown: ({ key }: KeyboardEvent) => {
-      if (key === 'Enter') surface.enter(place);
+      if (key === 'Enter') surface.handleEnter(place);
     },
   };
   switch (textOf(element, 'type')) {
@@ -93,11 +93,11 @@ function FileField(props: ControlProps) {
   const { me } = useChat();
   const { place } = props;
   const choose = async (file: File | undefined): Promise<void> => {
-    if (file === undefined) return surface.change(place, []);
+    if (file === undefined) return surface.setValue(place, []);
     const bytes = new Uint8Array(await file.arrayBuffer());
     const content = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
-    const { id } = await perform('upload', { user: me.id, name: file.name, content });
-    surface.change(place, [id]);
+    const { id } = await sendRequest('upload', { user: me.id, name: file.name, content });
+    surface.setValue(place, [id]);
   };
   return (
     <input
@@ -113,21 +113,21 @@ function Select(props: ControlProps) {
   const surface = useSurface();
   const { snapshot } = useChat();
   const { place } = props;
-  const value = textValue(surface.value(place));
+  const value = textValue(surface.getValue(place));
   return (
     <select
       {...attributes(props)}
       class="select"
       onChange={({ currentTarget }) =>
-        surface.change(place, currentTarget.value === '' ? null : currentTarget.value)
+        surface.setValue(place, currentTarget.value === '' ? null : currentTarget.value)
       }
     >
       <option value="" selected={value === ''}>
-        {wordsOf(place.element, 'placeholder') || 'Select an option'}
+        {displayTextOf(place.element, 'placeholder') || 'Select an option'}
       </option>
-      {choicesOf(place.element, snapshot).map((option) => (
+      {listChoices(place.element, snapshot).map((option) => (
         <option key={option.value} value={option.value} selected={option.value === value}>
-          {withEmoji(option.text)}
+          {replaceShortcodes(option.text)}
         </option>
       ))}
     </select>
@@ -137,11 +137,11 @@ function Select(props: ControlProps) {
 function ManyOf({ place, id, describedBy, invalid, label }: ControlProps) {
   const surface = useSurface();
   const { snapshot } = useChat();
-  const chosen = listValue(surface.value(place));
-  const all = choicesOf(place.element, snapshot);
+  const chosen = listValue(surface.getValue(place));
+  const all = listChoices(place.element, snapshot);
   const toggle = (value: string, on: boolean): void => {
     const wanted = new Set(on ? [...chosen, value] : chosen.filter((one) => one !== value));
-    surface.change(
+    surface.setValue(
       place,
       all.map((option) => option.value).filter((one) => wanted.has(one)),
     );
@@ -163,7 +163,7 @@ function ManyOf({ place, id, describedBy, invalid, label }: ControlProps) {
             checked={chosen.includes(option.value)}
             onChange={({ currentTarget }) => toggle(option.value, currentTarget.checked)}
           />
-          <span>{withEmoji(option.text)}</span>
+          <span>{replaceShortcodes(option.text)}</span>
         </label>
       ))}
     </fieldset>

@@ -1,7 +1,7 @@
 import { useSurface } from '../chat.ts';
-import { withEmoji } from '../emoji.ts';
+import { replaceShortcodes } from '../emoji.ts';
 import { locateElement } from '../forms.ts';
-import { type JsonObject, objectOf, textOf, wordsOf } from '../json.ts';
+import { displayTextOf, type JsonObject, objectOf, textOf } from '../json.ts';
 import { Control } from './controls.tsx';
 
 const GROUPS = ['checkboxes', 'multi_static_select', 'multi_users_select'];
@@ -12,12 +12,12 @@ export function InputBlock({ block }: { block: JsonObject }) {
   const place = locateElement(block, element);
   if (place === undefined) return null;
   const id = `${surface.id}-${place.blockId}`;
-  const hint = wordsOf(block, 'hint');
+  const hint = displayTextOf(block, 'hint');
   const error = surface.errors[place.blockId];
   const describedBy = [error !== undefined && `${id}-error`, hint !== '' && `${id}-hint`]
     .filter(Boolean)
     .join(' ');
-  const label = withEmoji(wordsOf(block, 'label'));
+  const label = replaceShortcodes(displayTextOf(block, 'label'));
   const optional = block['optional'] === true;
   const isGroup = GROUPS.includes(textOf(element, 'type') ?? '');
   const shown = (
@@ -45,12 +45,12 @@ export function InputBlock({ block }: { block: JsonObject }) {
       />
       {error !== undefined && (
         <p class="error" id={`${id}-error`}>
-          {withEmoji(error)}
+          {replaceShortcodes(error)}
         </p>
       )}
       {hint !== '' && (
         <p class="hint" id={`${id}-hint`}>
-          {withEmoji(hint)}
+          {replaceShortcodes(hint)}
         </p>
       )}
     </div>

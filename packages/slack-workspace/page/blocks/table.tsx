@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { type JsonObject, numberOf, textOf } from '../json.ts';
-import { cellText, type Direction, rowsOf, sortedRows } from '../sorting.ts';
+import { type Direction, getCellText, getRows, sortRows } from '../sorting.ts';
 import { RichTextBlock } from './rich-text.tsx';
 
 const PAGE_SIZE = 5;
@@ -13,11 +13,11 @@ interface Order {
 export function DataTableBlock({ block }: { block: JsonObject }) {
   const [order, setOrder] = useState<Order>();
   const [page, setPage] = useState(0);
-  const [head = [], ...body] = rowsOf(block);
+  const [head = [], ...body] = getRows(block);
   const caption = textOf(block, 'caption') ?? 'Table';
   const size = numberOf(block, 'page_size') ?? PAGE_SIZE;
   const rowHeader = numberOf(block, 'row_header_column_index');
-  const sorted = order === undefined ? body : sortedRows(body, order.column, order.direction);
+  const sorted = order === undefined ? body : sortRows(body, order.column, order.direction);
   const pages = Math.max(1, Math.ceil(sorted.length / size));
   const shownPage = Math.min(page, pages - 1);
   const shown = sorted.slice(shownPage * size, (shownPage + 1) * size);
@@ -37,7 +37,7 @@ export function DataTableBlock({ block }: { block: JsonObject }) {
               {head.map((cell, column) => (
                 <th key={column} scope="col" aria-sort={order?.column === column ? order.direction : 'none'}>
                   <button type="button" class="sort" onClick={() => sort(column)}>
-                    {cellText(cell)}
+                    {getCellText(cell)}
                     <span aria-hidden="true" class="sort-mark">
                       {order?.column === column ? (order.direction === 'ascending' ? '▲' : '▼') : '↕'}
                     </span>
@@ -99,5 +99,5 @@ function Rows({ rows, rowHeader }: { rows: readonly JsonObject[][]; rowHeader: n
 }
 
 function Cell({ cell }: { cell: JsonObject }) {
-  return textOf(cell, 'type') === 'rich_text' ? <RichTextBlock block={cell} /> : cellText(cell);
+  return textOf(cell, 'type') === 'rich_text' ? <RichTextBlock block={cell} /> : getCellText(cell);
 }

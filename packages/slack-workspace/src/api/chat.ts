@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Core } from '../core.ts';
 import { SlackError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { composeMessage, requireChannel, requireWritable, requireWritableChannel } from '../messages.ts';
+import { assertWritable, composeMessage, requireChannel, requireWritableChannel } from '../messages.ts';
 import type { Message } from '../protocol.ts';
 import { APP } from '../seed.ts';
-import { messageForApps } from '../state.ts';
+import { buildAppMessage } from '../state.ts';
 import { booleanArgument, defineMethod, jsonArgument, type Method } from './method.ts';
 
 const contentFields = {
@@ -29,9 +29,9 @@ const chatPostMessage = defineMethod(
     const channel = requireWritableChannel(core, args.channel);
     enforceRateLimit(core, channel.id);
     const message = composeMessage(channel.id, core.state.nextTs(), args, LIMITS.message.text);
-    const posted = addToThread(core, message, args.thread_ts);
-    core.state.post(posted);
-    return { channel: channel.id, ts: posted.ts, message: messageForApps(posted, true) };
+    const postedMessage = addToThread(core, message, args.thread_ts);
+    core.state.addMessage(postedMessage);
+    return { channel: channel.id, ts: postedMessage.ts, message: buildAppMessage(postedMessage, true) };
   },
 );
 
@@ -39,36 +39,42 @@ const chatUpdate = defineMethod(
   ['chat:write'],
   z.object({ channel: z.string(), ts: z.string(), ...contentFields, metadata: jsonArgument.optional() }),
   (core, args) => {
-    // Accepts only channel ids, not names or user ids.
+    // Slack's `chat.update` accepts only channel ids, not names or user ids.
     const channel = core.state.channels.get(args.channel);
     if (!channel) throw new SlackError('channel_not_found');
-    requireWritable(channel);
-    const old = core.state.find(channel.id, args.ts);
-    if (!old) throw new SlackError('message_not_found');
-    if (old.user !== APP.botUserId) throw new SlackError('cant_update_message');
+    assertWritable(channel);
+    const oldMessage = core.state.findMessage(channel.id, args.ts);
+    if (!oldMessage) throw new SlackError('message_not_found');
+    if (oldMessage.user !== APP.botUserId) throw new SlackError('cant_update_message');
     const { editWindowMs = Number.POSITIVE_INFINITY } = core.conditions;
-    if (core.state.now() - Number(old.ts) * 1_000 > editWindowMs) throw new SlackError('edit_window_closed');
+    if (core.state.now() - Number(oldMessage.ts) * 1_000 > editWindowMs)
+      throw new SlackError('edit_window_closed');
     const composed = composeMessage(
       channel.id,
-      old.ts,
+      oldMessage.ts,
       {
-        text: args.text ?? (args.blocks === undefined ? undefined : old.text),
-        blocks: args.blocks ?? old.blocks,
+        text: args.text ?? (args.blocks === undefined ? undefined : oldMessage.text),
+        blocks: args.blocks ?? oldMessage.blocks,
         attachments: args.attachments,
         metadata: args.metadata,
       },
       LIMITS.message.updatedText,
     );
-    const keptMetadata = args.metadata === undefined ? old.metadata : undefined;
+    const keptMetadata = args.metadata === undefined ? oldMessage.metadata : undefined;
     const message: Message = {
       ...composed,
       ...(keptMetadata && { metadata: keptMetadata }),
-      ...(old.thread_ts !== undefined && { thread_ts: old.thread_ts }),
-      ...(old.files && { files: old.files }),
+      ...(oldMessage.thread_ts !== undefined && { thread_ts: oldMessage.thread_ts }),
+      ...(oldMessage.files && { files: oldMessage.files }),
       edited: { user: APP.botUserId, ts: core.state.nextTs() },
     };
-    core.state.replace(message);
-    return { channel: channel.id, ts: old.ts, text: message.text, message: messageForApps(message, true) };
+    core.state.replaceMessage(message);
+    return {
+      channel: channel.id,
+      ts: oldMessage.ts,
+      text: message.text,
+      message: buildAppMessage(message, true),
+    };
   },
 );
 
@@ -79,9 +85,9 @@ const chatPostEphemeral = defineMethod(
     const channel = requireWritableChannel(core, args.channel);
     if (!channel.members.includes(args.user)) throw new SlackError('user_not_in_channel');
     const message = composeMessage(channel.id, core.state.nextTs(), args, LIMITS.message.text);
-    const posted = addToThread(core, { ...message, ephemeral_to: args.user }, args.thread_ts);
-    core.state.post(posted);
-    return { message_ts: posted.ts };
+    const postedMessage = addToThread(core, { ...message, ephemeral_to: args.user }, args.thread_ts);
+    core.state.addMessage(postedMessage);
+    return { message_ts: postedMessage.ts };
   },
 );
 
@@ -90,10 +96,10 @@ const chatDelete = defineMethod(
   z.object({ channel: z.string(), ts: z.string() }),
   (core, args) => {
     const channel = requireChannel(core, args.channel);
-    const message = core.state.find(channel.id, args.ts);
+    const message = core.state.findMessage(channel.id, args.ts);
     if (!message) throw new SlackError('message_not_found');
     if (message.user !== APP.botUserId) throw new SlackError('cant_delete_message');
-    core.state.remove(message);
+    core.state.removeMessage(message);
     return { channel: channel.id, ts: args.ts };
   },
 );
@@ -105,19 +111,19 @@ const chatGetPermalink = defineMethod(
     const channel = requireChannel(core, args.channel);
     if (channel.is_private && !channel.members.includes(APP.botUserId))
       throw new SlackError('channel_not_found');
-    const message = core.state.find(channel.id, args.message_ts);
+    const message = core.state.findMessage(channel.id, args.message_ts);
     if (!message) throw new SlackError('message_not_found');
-    const thread =
+    const threadQuery =
       message.thread_ts !== undefined && message.thread_ts !== message.ts
         ? `?thread_ts=${message.thread_ts}&cid=${channel.id}`
         : '';
-    const permalink = `${core.origin}/archives/${channel.id}/p${message.ts.replace('.', '')}${thread}`;
+    const permalink = `${core.origin}/archives/${channel.id}/p${message.ts.replace('.', '')}${threadQuery}`;
     return { channel: channel.id, permalink };
   },
 );
 
 /** Slack's limit (docs.slack.dev, chat.scheduleMessage). */
-const MAX_AHEAD_SECONDS = 120 * 86_400;
+const MAX_SCHEDULE_AHEAD_SECONDS = 120 * 86_400;
 
 /** Scheduled messages are stored but never posted, because no test waits that long. */
 const chatScheduleMessage = defineMethod(
@@ -127,9 +133,9 @@ const chatScheduleMessage = defineMethod(
     const channel = requireWritableChannel(core, args.channel);
     const secondsAhead = args.post_at - core.state.now() / 1_000;
     if (secondsAhead <= 0) throw new SlackError('time_in_past');
-    if (secondsAhead > MAX_AHEAD_SECONDS) throw new SlackError('time_too_far');
-    const id = `Q${core.scheduled.size + 1}`;
-    core.scheduled.set(id, channel.id);
+    if (secondsAhead > MAX_SCHEDULE_AHEAD_SECONDS) throw new SlackError('time_too_far');
+    const id = `Q${core.scheduledMessageChannels.size + 1}`;
+    core.scheduledMessageChannels.set(id, channel.id);
     return { channel: channel.id, scheduled_message_id: id, post_at: args.post_at };
   },
 );
@@ -138,9 +144,11 @@ const chatDeleteScheduledMessage = defineMethod(
   ['chat:write'],
   z.object({ channel: z.string(), scheduled_message_id: z.string() }),
   (core, args) => {
-    if (core.scheduled.get(args.scheduled_message_id) !== requireChannel(core, args.channel).id)
+    if (
+      core.scheduledMessageChannels.get(args.scheduled_message_id) !== requireChannel(core, args.channel).id
+    )
       throw new SlackError('invalid_scheduled_message_id');
-    core.scheduled.delete(args.scheduled_message_id);
+    core.scheduledMessageChannels.delete(args.scheduled_message_id);
     return {};
   },
 );
@@ -148,7 +156,7 @@ const chatDeleteScheduledMessage = defineMethod(
 /** @throws SlackError `thread_not_found`, or `cannot_reply_to_message` if the parent is itself a reply */
 function addToThread(core: Core, message: Message, threadTs: string | undefined): Message {
   if (threadTs === undefined) return message;
-  const parent = core.state.find(message.channel, threadTs);
+  const parent = core.state.findMessage(message.channel, threadTs);
   if (!parent) throw new SlackError('thread_not_found');
   if (parent.thread_ts !== undefined && parent.thread_ts !== parent.ts) {
     throw new SlackError('cannot_reply_to_message');
@@ -157,23 +165,26 @@ function addToThread(core: Core, message: Message, threadTs: string | undefined)
 }
 
 /** Thrown if a channel gets too many messages (docs.slack.dev, rate limits). */
-export class RateLimited extends Error {
-  readonly retryAfter: number;
+export class RateLimitError extends Error {
+  readonly retryAfterSeconds: number;
 
-  constructor(retryAfter: number) {
+  constructor(retryAfterSeconds: number) {
     super('ratelimited');
-    this.retryAfter = retryAfter;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
 function enforceRateLimit(core: Core, channelId: string): void {
   if (core.postsPerSecond === undefined) return;
   const since = core.state.now() - 1_000;
-  const recent = core.calls.filter(
+  const recentPosts = core.calls.filter(
     (call) =>
-      call.method === 'chat.postMessage' && call.ok && call.at > since && call.args['channel'] === channelId,
+      call.method === 'chat.postMessage' &&
+      call.ok &&
+      call.calledAt > since &&
+      call.args['channel'] === channelId,
   );
-  if (recent.length >= core.postsPerSecond) throw new RateLimited(1);
+  if (recentPosts.length >= core.postsPerSecond) throw new RateLimitError(1);
 }
 
 export const chatMethods: Record<string, Method> = {

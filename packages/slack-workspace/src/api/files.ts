@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Core } from '../core.ts';
 import { SlackError } from '../errors.ts';
-import { mentionsIn } from '../mentions.ts';
+import { findMentions } from '../mentions.ts';
 import { requireWritableChannel } from '../messages.ts';
 import type { FileInfo, JsonObject } from '../protocol.ts';
-import { botAuthor } from '../state.ts';
+import { getBotAuthor } from '../state.ts';
 import { defineMethod, jsonArgument, type Method, numberArgument } from './method.ts';
 
 const MIME_TYPES: Record<string, string> = {
@@ -14,13 +14,13 @@ const MIME_TYPES: Record<string, string> = {
   txt: 'text/plain',
 };
 
-const getUploadUrl = defineMethod(
+const filesGetUploadUrl = defineMethod(
   ['files:write'],
   z.object({ filename: z.string().min(1), length: numberArgument }),
   (core, args) => {
     if (args.length <= 0) throw new SlackError('invalid_arguments');
     const id = core.state.nextId('F');
-    core.state.uploads.set(id, { name: args.filename, length: args.length });
+    core.state.uploads.set(id, { name: args.filename, byteLength: args.length });
     return { upload_url: `${core.origin}/upload/${id}`, file_id: id };
   },
 );
@@ -28,12 +28,12 @@ const getUploadUrl = defineMethod(
 /** @returns false if there is no such upload or the length differs */
 export function receiveUpload(core: Core, fileId: string, content: Buffer): boolean {
   const upload = core.state.uploads.get(fileId);
-  if (!upload || content.length !== upload.length) return false;
+  if (!upload || content.length !== upload.byteLength) return false;
   upload.content = content;
   return true;
 }
 
-const completeUpload = defineMethod(
+const filesCompleteUpload = defineMethod(
   ['files:write'],
   z.object({
     files: jsonArgument,
@@ -75,11 +75,11 @@ function storeUploadedFile(core: Core, id: string, title: string | undefined): F
 
 /**
  * Stores a file as if a person had uploaded it in a form.
- * @returns its id
+ * @returns the id of the file
  */
 export function storePrivateFile(core: Core, name: string, content: Buffer): string {
   const id = core.state.nextId('F');
-  core.state.uploads.set(id, { name, length: content.length, content });
+  core.state.uploads.set(id, { name, byteLength: content.length, content });
   storeUploadedFile(core, id, undefined);
   return id;
 }
@@ -92,7 +92,7 @@ export function toFilePayload(core: Core, id: string): JsonObject {
   return { ...file.info, url_private: url, url_private_download: url };
 }
 
-/** @returns undefined if there is no such file, or if the token may not read files */
+/** @returns undefined if there is no such file, or if the token can't read files */
 export function readPrivateFile(
   core: Core,
   id: string,
@@ -108,20 +108,20 @@ function shareFiles(core: Core, channelId: string, files: FileInfo[], comment = 
   // User ids are rejected, because the app must open the direct message first.
   if (!core.state.channels.has(channelId)) throw new SlackError('channel_not_found');
   const channel = requireWritableChannel(core, channelId);
-  core.state.post({
+  core.state.addMessage({
     type: 'message',
     channel: channel.id,
     ts: core.state.nextTs(),
-    ...botAuthor(),
+    ...getBotAuthor(),
     text: comment,
     blocks: [],
     files,
     ...(threadTs !== undefined && { thread_ts: threadTs }),
-    notifies: mentionsIn(comment, []),
+    notifies: findMentions(comment, []),
   });
 }
 
 export const fileMethods: Record<string, Method> = {
-  'files.getUploadURLExternal': getUploadUrl,
-  'files.completeUploadExternal': completeUpload,
+  'files.getUploadURLExternal': filesGetUploadUrl,
+  'files.completeUploadExternal': filesCompleteUpload,
 };

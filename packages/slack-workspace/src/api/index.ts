@@ -4,9 +4,9 @@ import type { Core } from '../core.ts';
 import { SlackError } from '../errors.ts';
 import type { BreakingFault } from '../faults.ts';
 import { readBody, sendJson, sendText } from '../http.ts';
-import { isObject, textOf } from '../problems.ts';
+import { getString, isObject } from '../problems.ts';
 import type { JsonObject } from '../protocol.ts';
-import { chatMethods, RateLimited } from './chat.ts';
+import { chatMethods, RateLimitError } from './chat.ts';
 import { fileMethods } from './files.ts';
 import type { Method } from './method.ts';
 import { peopleMethods } from './people.ts';
@@ -14,55 +14,57 @@ import { viewMethods } from './views.ts';
 
 const METHODS: Record<string, Method> = { ...chatMethods, ...viewMethods, ...peopleMethods, ...fileMethods };
 
-interface Answer {
+interface ApiResponse {
   status: number;
   body: JsonObject;
   headers?: Record<string, string>;
 }
 
-/** @param name the part of the path after `/api/` */
+/** @param methodName the part of the path after `/api/` */
 export async function handleApi(
   core: Core,
-  name: string,
+  methodName: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const body = (await readBody(request)).toString('utf8');
   const args = parseArguments(String(request.headers['content-type'] ?? ''), body);
-  const token = readBearerToken(request.headers.authorization) ?? (args && textOf(args, 'token'));
+  const token = readBearerToken(request.headers.authorization) ?? (args && getString(args, 'token'));
   const { token: _token, ...loggedArgs } = args ?? {};
-  const fault = await core.faults.apply(name, textOf(loggedArgs, 'channel'));
+  const fault = await core.faults.apply(methodName, getString(loggedArgs, 'channel'));
   if (fault && fault.kind !== 'lost_answer') {
     core.calls.push({
-      method: name,
+      method: methodName,
       args: loggedArgs,
-      at: core.state.now(),
+      calledAt: core.state.now(),
       ok: false,
-      error: faultName(fault),
+      error: getFaultCode(fault),
     });
-    answerFault(fault, response);
-    core.state.changed('call');
+    sendFaultResponse(fault, response);
+    core.state.emitChange('call');
     return;
   }
-  const answer = args ? runMethod(core, name, args, token) : createFailure('invalid_form_data');
-  const error = textOf(answer.body, 'error');
+  const apiResponse = args
+    ? runMethod(core, methodName, args, token)
+    : createErrorResponse('invalid_form_data');
+  const error = getString(apiResponse.body, 'error');
   core.calls.push({
-    method: name,
-    args: resolveChannel(loggedArgs, answer.body),
-    at: core.state.now(),
-    ok: answer.body['ok'] === true,
+    method: methodName,
+    args: resolveChannel(loggedArgs, apiResponse.body),
+    calledAt: core.state.now(),
+    ok: apiResponse.body['ok'] === true,
     ...(error !== undefined && { error }),
   });
-  core.state.changed('call');
-  const { answerDelayMs } = core.conditions;
-  if (answerDelayMs !== undefined) await sleep(answerDelayMs());
+  core.state.emitChange('call');
+  const { getResponseDelayMs } = core.conditions;
+  if (getResponseDelayMs !== undefined) await sleep(getResponseDelayMs());
   if (fault) request.socket.destroy();
-  else sendJson(response, answer.status, answer.body, answer.headers);
+  else sendJson(response, apiResponse.status, apiResponse.body, apiResponse.headers);
 }
 
-/** The log has the channel id, even if the app passed a person or a name. */
-function resolveChannel(args: JsonObject, answer: JsonObject): JsonObject {
-  const channel = textOf(answer, 'channel');
+/** Replaces a channel name or user id in the arguments with the channel id. */
+function resolveChannel(args: JsonObject, responseBody: JsonObject): JsonObject {
+  const channel = getString(responseBody, 'channel');
   return channel === undefined ? args : { ...args, channel };
 }
 
@@ -82,47 +84,55 @@ function parseArguments(contentType: string, body: string): JsonObject | undefin
   return Object.fromEntries(new URLSearchParams(body));
 }
 
-function runMethod(core: Core, name: string, args: JsonObject, token: string | undefined): Answer {
-  const method = Object.hasOwn(METHODS, name) ? METHODS[name] : undefined;
-  if (!method) return createFailure('unknown_method', { req_method: name });
-  if (token === undefined) return createFailure('not_authed');
-  if (token !== core.botToken && token !== core.appToken) return createFailure('invalid_auth');
-  if ((token === core.appToken) !== (method.token === 'app')) return createFailure('not_allowed_token_type');
-  const granted = method.token === 'app' ? ['connections:write'] : core.scopes;
-  if (granted && method.scopes.length > 0 && !method.scopes.some((scope) => granted.includes(scope))) {
-    return createFailure('missing_scope', { needed: method.scopes.join(','), provided: granted.join(',') });
+function runMethod(core: Core, methodName: string, args: JsonObject, token: string | undefined): ApiResponse {
+  const method = Object.hasOwn(METHODS, methodName) ? METHODS[methodName] : undefined;
+  if (!method) return createErrorResponse('unknown_method', { req_method: methodName });
+  if (token === undefined) return createErrorResponse('not_authed');
+  if (token !== core.botToken && token !== core.appToken) return createErrorResponse('invalid_auth');
+  if ((token === core.appToken) !== (method.tokenType === 'app'))
+    return createErrorResponse('not_allowed_token_type');
+  const grantedScopes = method.tokenType === 'app' ? ['connections:write'] : core.scopes;
+  if (
+    grantedScopes &&
+    method.scopes.length > 0 &&
+    !method.scopes.some((scope) => grantedScopes.includes(scope))
+  ) {
+    return createErrorResponse('missing_scope', {
+      needed: method.scopes.join(','),
+      provided: grantedScopes.join(','),
+    });
   }
-  const retryAfter = core.rateLimits.take(name);
-  if (retryAfter !== undefined) return createRateLimited(retryAfter);
+  const retryAfterSeconds = core.rateLimits.take(methodName);
+  if (retryAfterSeconds !== undefined) return createRateLimitResponse(retryAfterSeconds);
   try {
-    const headers = granted === undefined ? {} : { 'x-oauth-scopes': granted.join(',') };
+    const headers = grantedScopes === undefined ? {} : { 'x-oauth-scopes': grantedScopes.join(',') };
     return { status: 200, body: { ok: true, ...method.run(core, args) }, headers };
   } catch (error) {
-    if (error instanceof RateLimited) return createRateLimited(error.retryAfter);
-    if (error instanceof SlackError) return createFailure(error.code, error.fields);
+    if (error instanceof RateLimitError) return createRateLimitResponse(error.retryAfterSeconds);
+    if (error instanceof SlackError) return createErrorResponse(error.code, error.fields);
     throw error;
   }
 }
 
-function createFailure(code: string, fields: JsonObject = {}): Answer {
+function createErrorResponse(code: string, fields: JsonObject = {}): ApiResponse {
   return { status: 200, body: { ok: false, error: code, ...fields } };
 }
 
-function createRateLimited(retryAfter: number): Answer {
+function createRateLimitResponse(retryAfterSeconds: number): ApiResponse {
   return {
     status: 429,
     body: { ok: false, error: 'ratelimited' },
-    headers: { 'retry-after': String(retryAfter) },
+    headers: { 'retry-after': String(retryAfterSeconds) },
   };
 }
 
-export function faultName(fault: BreakingFault): string {
+export function getFaultCode(fault: BreakingFault): string {
   return fault.kind === 'error' ? fault.code : fault.kind;
 }
 
-export function answerFault(fault: BreakingFault, response: ServerResponse): void {
+export function sendFaultResponse(fault: BreakingFault, response: ServerResponse): void {
   if (fault.kind === 'ratelimited') {
-    const { status, body, headers } = createRateLimited(fault.retryAfter ?? 1);
+    const { status, body, headers } = createRateLimitResponse(fault.retryAfterSeconds ?? 1);
     sendJson(response, status, body, headers);
   } else if (fault.kind === 'http_500') sendText(response, 500, 'Internal Server Error');
   else if (fault.kind === 'no_json') sendText(response, 200, '<html>The gateway is busy.</html>');

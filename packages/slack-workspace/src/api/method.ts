@@ -4,10 +4,10 @@ import { SlackError } from '../errors.ts';
 import type { Json, JsonObject } from '../protocol.ts';
 
 export interface Method {
-  /** Any one of these scopes is enough. If empty, none is needed. */
+  /** Any one of these scopes is enough. If empty, no scope is needed. */
   scopes: readonly string[];
-  token: 'bot' | 'app';
-  /** @throws SlackError if Slack would refuse */
+  tokenType: 'bot' | 'app';
+  /** @throws SlackError if Slack would reject the call */
   run(core: Core, args: JsonObject): JsonObject;
 }
 
@@ -15,11 +15,11 @@ export function defineMethod<S extends z.ZodType>(
   scopes: readonly string[],
   schema: S,
   run: (core: Core, args: z.infer<S>) => JsonObject,
-  token: Method['token'] = 'bot',
+  tokenType: Method['tokenType'] = 'bot',
 ): Method {
   return {
     scopes,
-    token,
+    tokenType,
     run: (core, args) => {
       const parsed = schema.safeParse(args);
       if (parsed.success) return run(core, parsed.data);
@@ -40,7 +40,7 @@ function parseJson(value: unknown): unknown {
   }
 }
 
-/** Arguments are JSON, or JSON as text, because form encoding has only text. */
+/** Accepts JSON values, and JSON as text for form-encoded requests. */
 export const jsonArgument: z.ZodType<Json> = z.preprocess(parseJson, z.json());
 export const objectArgument: z.ZodType<JsonObject> = z.preprocess(parseJson, z.record(z.string(), z.json()));
 export const booleanArgument = z.preprocess(parseJson, z.boolean());

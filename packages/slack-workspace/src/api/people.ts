@@ -7,13 +7,12 @@ import { defineMethod, type Method } from './method.ts';
 
 const noArgumentsSchema = z.object({});
 
-/** @returns the offset in seconds */
-function computeUtcOffset(tz: string, at: number): number {
+function computeUtcOffsetSeconds(tz: string, timeMs: number): number {
   const parts = new Intl.DateTimeFormat('en-US', { timeZone: tz, timeZoneName: 'longOffset' }).formatToParts(
-    at,
+    timeMs,
   );
-  const name = parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT';
-  const match = /GMT([+-])(\d{2}):(\d{2})/.exec(name);
+  const offsetName = parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT';
+  const match = /GMT([+-])(\d{2}):(\d{2})/.exec(offsetName);
   if (!match) return 0;
   const [, sign, hours, minutes] = match;
   return (sign === '-' ? -1 : 1) * (Number(hours) * 3_600 + Number(minutes) * 60);
@@ -28,7 +27,7 @@ export function userForApps(user: User, now: number): JsonObject {
     real_name: user.real_name,
     deleted: user.deleted,
     tz: user.tz,
-    tz_offset: computeUtcOffset(user.tz, now),
+    tz_offset: computeUtcOffsetSeconds(user.tz, now),
     is_admin: user.is_admin,
     is_owner: user.is_owner,
     is_primary_owner: false,
@@ -59,7 +58,7 @@ function channelForApps(channel: Channel): JsonObject {
   };
 }
 
-function groupForApps(group: Usergroup): JsonObject {
+function usergroupForApps(group: Usergroup): JsonObject {
   return {
     id: group.id,
     team_id: TEAM.id,
@@ -74,7 +73,7 @@ function groupForApps(group: Usergroup): JsonObject {
 const authTest = defineMethod([], noArgumentsSchema, (core) => ({
   url: `${core.origin}/`,
   team: core.state.teamName,
-  user: APP.botUser,
+  user: APP.botHandle,
   team_id: TEAM.id,
   user_id: APP.botUserId,
   bot_id: APP.botId,
@@ -107,17 +106,21 @@ const conversationsOpen = defineMethod(
   },
 );
 
-const READ_CHANNELS = ['channels:read', 'groups:read', 'im:read', 'mpim:read'];
+const CHANNEL_READ_SCOPES = ['channels:read', 'groups:read', 'im:read', 'mpim:read'];
 
-const conversationsInfo = defineMethod(READ_CHANNELS, z.object({ channel: z.string() }), (core, args) => {
-  const channel = core.state.channels.get(args.channel);
-  const isHidden = channel?.is_private && !channel.members.includes(APP.botUserId);
-  if (!channel || isHidden) throw new SlackError('channel_not_found');
-  return { channel: channelForApps(channel) };
-});
+const conversationsInfo = defineMethod(
+  CHANNEL_READ_SCOPES,
+  z.object({ channel: z.string() }),
+  (core, args) => {
+    const channel = core.state.channels.get(args.channel);
+    const isHidden = channel?.is_private && !channel.members.includes(APP.botUserId);
+    if (!channel || isHidden) throw new SlackError('channel_not_found');
+    return { channel: channelForApps(channel) };
+  },
+);
 
 const conversationsList = defineMethod(
-  READ_CHANNELS,
+  CHANNEL_READ_SCOPES,
   z.object({ types: z.string().optional() }),
   (core, args) => {
     const types = (args.types ?? 'public_channel').split(',');
@@ -132,13 +135,17 @@ const conversationsList = defineMethod(
   },
 );
 
-const conversationsMembers = defineMethod(READ_CHANNELS, z.object({ channel: z.string() }), (core, args) => ({
-  members: requireChannel(core, args.channel).members,
-  response_metadata: { next_cursor: '' },
-}));
+const conversationsMembers = defineMethod(
+  CHANNEL_READ_SCOPES,
+  z.object({ channel: z.string() }),
+  (core, args) => ({
+    members: requireChannel(core, args.channel).members,
+    response_metadata: { next_cursor: '' },
+  }),
+);
 
 const usergroupsList = defineMethod(['usergroups:read'], noArgumentsSchema, (core) => ({
-  usergroups: [...core.state.usergroups.values()].map(groupForApps),
+  usergroups: [...core.state.usergroups.values()].map(usergroupForApps),
 }));
 
 const usergroupsUsersList = defineMethod(

@@ -9,10 +9,7 @@ import { APP, TEAM } from '../seed.ts';
 import { buildView, checkView } from '../views.ts';
 import { defineMethod, type Method, objectArgument } from './method.ts';
 
-/**
- * @returns the payload
- * @throws SlackError `invalid_arguments`, `unsupported_by_local_workspace`, `view_too_large`
- */
+/** @throws SlackError `invalid_arguments`, `unsupported_by_local_workspace` or `view_too_large` */
 function validatePayload(payload: JsonObject, type: 'modal' | 'home'): JsonObject {
   if (JSON.stringify(payload).length > LIMITS.view.size) throw new SlackError('view_too_large');
   const problems = checkView(payload, type);
@@ -20,41 +17,53 @@ function validatePayload(payload: JsonObject, type: 'modal' | 'home'): JsonObjec
   return payload;
 }
 
-function createHash(core: Core): string {
+function createViewHash(core: Core): string {
   return `${Math.floor(core.state.now() / 1_000)}.${randomBytes(4).toString('hex')}`;
 }
 
-/** @param below the modal under the new one */
-function openView(core: Core, payload: JsonObject, userId: string, type: View['type'], below?: View): View {
+/** @param previousView the modal under the new one */
+function openView(
+  core: Core,
+  payload: JsonObject,
+  userId: string,
+  type: View['type'],
+  previousView?: View,
+): View {
   const id = core.state.nextId('V');
   const view = buildView(
     validatePayload(payload, type),
     {
       id,
-      hash: createHash(core),
+      hash: createViewHash(core),
       team_id: TEAM.id,
       app_id: APP.id,
       bot_id: APP.botId,
-      root_view_id: below?.root_view_id ?? id,
-      previous_view_id: below?.id ?? null,
+      root_view_id: previousView?.root_view_id ?? id,
+      previous_view_id: previousView?.id ?? null,
     },
     undefined,
   );
-  core.state.show(userId, view);
+  core.state.showView(userId, view);
   return view;
 }
 
 /** @throws SlackError `push_limit_reached` for more than three modals, or the errors of {@link openView} */
-export function pushView(core: Core, payload: JsonObject, userId: string, below: View): View {
-  const stack = core.state.modalsOf(userId).filter((view) => view.root_view_id === below.root_view_id);
-  if (stack.length >= LIMITS.view.stack) throw new SlackError('push_limit_reached');
-  return openView(core, payload, userId, 'modal', below);
+export function pushView(core: Core, payload: JsonObject, userId: string, previousView: View): View {
+  const stack = core.state
+    .getModals(userId)
+    .filter((view) => view.root_view_id === previousView.root_view_id);
+  if (stack.length >= LIMITS.view.stackedModals) throw new SlackError('push_limit_reached');
+  return openView(core, payload, userId, 'modal', previousView);
 }
 
 /** Replaces the content of an open view. Keeps its ids, and what a person entered in inputs that haven't changed. */
-export function updateView(core: Core, payload: JsonObject, userId: string, old: View): View {
-  const view = buildView(validatePayload(payload, old.type), { ...old, hash: createHash(core) }, old);
-  core.state.show(userId, view);
+export function updateView(core: Core, payload: JsonObject, userId: string, oldView: View): View {
+  const view = buildView(
+    validatePayload(payload, oldView.type),
+    { ...oldView, hash: createViewHash(core) },
+    oldView,
+  );
+  core.state.showView(userId, view);
   return view;
 }
 
@@ -73,9 +82,9 @@ const viewsOpen = defineMethod([], triggerArgsSchema, (core, args) => {
 
 const viewsPush = defineMethod([], triggerArgsSchema, (core, args) => {
   const { userId, viewId } = core.triggers.exchange(args.trigger_id);
-  const below = core.state.modalsOf(userId).find((view) => view.id === viewId);
-  if (!below) throw new SlackError('not_found');
-  return { view: viewForApps(pushView(core, args.view, userId, below)) };
+  const previousView = core.state.getModals(userId).find((view) => view.id === viewId);
+  if (!previousView) throw new SlackError('not_found');
+  return { view: viewForApps(pushView(core, args.view, userId, previousView)) };
 });
 
 const viewsUpdate = defineMethod(
@@ -86,10 +95,10 @@ const viewsUpdate = defineMethod(
     hash: z.string().optional(),
   }),
   (core, args) => {
-    const open = core.state.findView(({ id, type }) => type === 'modal' && id === args.view_id);
-    if (!open) throw new SlackError('not_found');
-    if (args.hash !== undefined && args.hash !== open.view.hash) throw new SlackError('hash_conflict');
-    return { view: viewForApps(updateView(core, args.view, open.userId, open.view)) };
+    const openModal = core.state.findView(({ id, type }) => type === 'modal' && id === args.view_id);
+    if (!openModal) throw new SlackError('not_found');
+    if (args.hash !== undefined && args.hash !== openModal.view.hash) throw new SlackError('hash_conflict');
+    return { view: viewForApps(updateView(core, args.view, openModal.userId, openModal.view)) };
   },
 );
 
@@ -98,10 +107,10 @@ const viewsPublish = defineMethod(
   z.object({ user_id: z.string(), view: objectArgument, hash: z.string().optional() }),
   (core, args) => {
     if (!core.state.users.has(args.user_id)) throw new SlackError('user_not_found');
-    const old = core.state.homes.get(args.user_id);
-    if (args.hash !== undefined && args.hash !== old?.hash) throw new SlackError('hash_conflict');
-    const view = old
-      ? updateView(core, args.view, args.user_id, old)
+    const oldHome = core.state.homeViews.get(args.user_id);
+    if (args.hash !== undefined && args.hash !== oldHome?.hash) throw new SlackError('hash_conflict');
+    const view = oldHome
+      ? updateView(core, args.view, args.user_id, oldHome)
       : openView(core, args.view, args.user_id, 'home');
     return { view: viewForApps(view) };
   },

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { stateValue } from '../../page/forms.ts';
+import { readStateValue } from '../../page/forms.ts';
 import type { JsonObject } from '../../page/json.ts';
 
-const place = { block: {}, blockId: 'b', element: {}, actionId: 'a' };
-const getValue = (state: JsonObject) => stateValue({ b: { a: state } }, place);
+const placedElement = { block: {}, blockId: 'b', element: {}, actionId: 'a' };
+const getValue = (state: JsonObject) => readStateValue({ b: { a: state } }, placedElement);
 
-test('the value of each kind of element is read from the state', () => {
+test('reads the value of each kind of element from the state', () => {
   expect(getValue({ type: 'plain_text_input', value: 'cafe.rest' })).toBe('cafe.rest');
   expect(getValue({ type: 'static_select', selected_option: { value: 'JSON' } })).toBe('JSON');
   expect(getValue({ type: 'users_select', selected_user: 'U1' })).toBe('U1');

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { addressOf, type Place, readPerson, readPlace } from '../../page/place.ts';
+import { buildPlaceUrl, type Place, parsePersonId, parsePlace } from '../../page/place.ts';
 
-function read(address: string): Place {
-  return readPlace(new URL(address, 'http://127.0.0.1:3000'));
+function readPlaceFrom(address: string): Place {
+  return parsePlace(new URL(address, 'http://127.0.0.1:3000'));
 }
 
 test.each<[string, Place]>([
@@ -17,10 +17,10 @@ test.each<[string, Place]>([
   ['/archives/C1/nonsense', { channel: 'C1' }],
   ['/elsewhere/C1', {}],
 ])('reads the place in %s', (address, place) => {
-  expect(read(address)).toEqual(place);
+  expect(readPlaceFrom(address)).toEqual(place);
 });
 
-test('reads back the places and people in the addresses it formats', () => {
+test('reads back the place and the person from a formatted address', () => {
   const places: Place[] = [
     {},
     { channel: 'C1' },
@@ -29,9 +29,9 @@ test('reads back the places and people in the addresses it formats', () => {
     { channel: 'D1', home: true },
   ];
   for (const place of places) {
-    const address = addressOf(place, 'U0BOB');
-    expect(read(address), address).toEqual(place);
-    expect(readPerson(new URL(address, 'http://a').hash)).toBe('U0BOB');
+    const address = buildPlaceUrl(place, 'U0BOB');
+    expect(readPlaceFrom(address), address).toEqual(place);
+    expect(parsePersonId(new URL(address, 'http://a').hash)).toBe('U0BOB');
   }
-  expect(readPerson('')).toBeUndefined();
+  expect(parsePersonId('')).toBeUndefined();
 });

@@ -12,13 +12,13 @@ const PROBLEM_TEXTS: Readonly<Record<CharterProblem, string>> = {
     'Someone removed or changed passkey events in the database. No signature is valid until they’re restored from a backup.',
 };
 
-const UNTIL_SIGNED =
+const RULES_UNTIL_SIGNED =
   'Until an admin signs again, every order must meet both the last signed version and the environment variables, and needs at least one signed approval.';
 
 /** Shown by `policy`, `settings` and `key`. Undefined if a charter is valid or passkeys aren't used. */
 export function charterNotice({ isCharterMissing, charterProblem }: EffectivePolicy): string | undefined {
   if (charterProblem !== undefined)
-    return `⚠ *There’s no valid signed policy.* ${PROBLEM_TEXTS[charterProblem.problem]} ${UNTIL_SIGNED} Sign it with \`/domain key\`.`;
+    return `⚠ *There’s no valid signed policy.* ${PROBLEM_TEXTS[charterProblem.problem]} ${RULES_UNTIL_SIGNED} Sign it with \`/domain key\`.`;
   return isCharterMissing
     ? '⚠ The policy and settings aren’t signed yet. Until an admin signs them with `/domain key`, only the settings from environment variables apply, and all required approvals must be signed.'
     : undefined;
@@ -33,7 +33,7 @@ export function charterStatusMessage({ status }: TeamEventOf<'charter_status'>):
   const title = '🚨 There’s no valid signed policy';
   const texts = [
     PROBLEM_TEXTS[status],
-    UNTIL_SIGNED,
+    RULES_UNTIL_SIGNED,
     status === 'events_missing'
       ? 'Copy the database before you repair anything.'
       : 'Check `/domain policy` and `/domain settings`, then sign them with `/domain key`.',

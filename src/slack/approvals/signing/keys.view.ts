@@ -28,7 +28,7 @@ export interface KeyList {
   readonly hasRoots: boolean;
   readonly canSignCharter: boolean;
   /** Why no signed policy is in force; undefined if one is. */
-  readonly notice: string | undefined;
+  readonly policyNotice: string | undefined;
 }
 
 const INVALID_REASONS: Readonly<Record<InvalidReason, string>> = {
@@ -54,16 +54,16 @@ function keyText(key: KeyEntry): string {
   return `${mention(key.owner)}${label}, ${statusText(key)}\n${code(key.fingerprint)}, added ${formatLocalTime(key.addedAt)}`;
 }
 
-export function keysMessage({ keys, offset, hasRoots, canSignCharter, notice }: KeyList): Message {
+export function keysMessage({ keys, offset, hasRoots, canSignCharter, policyNotice }: KeyList): Message {
   const lead =
     keys.length === 0
       ? 'No passkeys yet.'
       : `Passkeys${hasRoots ? '' : ' (none is valid, because the operator hasn’t set SIGNING_ROOTS)'}`;
-  // Keys that need the reader's action come first, then other keys with a button.
-  const rank = ({ canVouch, canRevoke }: KeyEntry) => (canVouch ? 0 : canRevoke ? 1 : 2);
-  const sorted = keys.toSorted((a, b) => rank(a) - rank(b));
-  const page = slicePage(sorted, offset, KEYS_PER_PAGE);
-  const keysWithButtons = page.items.filter((key) => rank(key) < 2);
+  // Keys that the reader can vouch for come first, then keys that the reader can revoke.
+  const getRank = ({ canVouch, canRevoke }: KeyEntry) => (canVouch ? 0 : canRevoke ? 1 : 2);
+  const sortedKeys = keys.toSorted((a, b) => getRank(a) - getRank(b));
+  const page = slicePage(sortedKeys, offset, KEYS_PER_PAGE);
+  const keysWithButtons = page.items.filter((key) => getRank(key) < 2);
   return message(lead, [
     section(`*${lead}*`),
     ...keysWithButtons.flatMap((key, index) => [
@@ -75,7 +75,7 @@ export function keysMessage({ keys, offset, hasRoots, canSignCharter, notice }: 
     ]),
     ...lineSections(page.items.slice(keysWithButtons.length).map(keyText)),
     ...buildPageControls('keys', page, KEYS_PER_PAGE),
-    notice !== undefined && section(notice),
+    policyNotice !== undefined && section(policyNotice),
     ...actions('keys', [
       button('key_add', 'Add a passkey', 'add', { style: 'primary' }),
       canSignCharter && button('charter_sign', 'Sign policy and settings', 'charter'),

@@ -1,7 +1,7 @@
 import type { LinkPurpose } from '../../../approvals/signing/ports.ts';
 import { context, joinWords, type Message, mention, message, section } from '../../kit/blocks.ts';
 
-const LEADS: Readonly<Record<LinkPurpose, string>> = {
+const INSTRUCTIONS: Readonly<Record<LinkPurpose, string>> = {
   order: 'Review what will be sent, then sign it here:',
   resume: 'It was paused, so it needs a new signature. Review it, then sign it here:',
   facts: 'Review the change, then sign it here:',
@@ -16,10 +16,10 @@ const LEADS: Readonly<Record<LinkPurpose, string>> = {
 };
 
 export function signingLinkMessage(links: readonly (readonly [LinkPurpose, string])[]): Message {
-  const texts = links.map(([purpose, address]) => [LEADS[purpose], address] as const);
-  return message(texts.map(([lead, address]) => `${lead} ${address}`).join(' '), [
+  const texts = links.map(([purpose, address]) => [INSTRUCTIONS[purpose], address] as const);
+  return message(texts.map(([instruction, address]) => `${instruction} ${address}`).join(' '), [
     // Slack doesn't make links clickable in preformatted text.
-    ...texts.map(([lead, address]) => section(`${lead}\n<${address}>`)),
+    ...texts.map(([instruction, address]) => section(`${instruction}\n<${address}>`)),
     context(
       'This link is only for you. It works once and expires in 10 minutes. If it opens inside Slack, open it in Safari, Chrome, Edge or Firefox instead.',
     ),
@@ -32,14 +32,11 @@ export const NO_SIGNING_ADDRESS =
 export const tooManyKeysText = (max: number) =>
   `You have ${max} passkeys, which is the limit. Revoke one you no longer use, then add another. If none of yours is valid, ask someone with a root passkey to revoke one.`;
 
-/**
- * For an admin who can't sign protected settings.
- * @param owners people with valid passkeys
- */
-export function noKeyText(owners: readonly string[]): string {
+/** Tells an admin without a valid passkey who has one. */
+export function noValidKeyText(keyOwners: readonly string[]): string {
   const ownersText =
-    owners.length === 0
+    keyOwners.length === 0
       ? 'No passkey is valid yet. Your operator has to add the first one’s fingerprint to SIGNING_ROOTS.'
-      : `${joinWords(owners.map(mention))} ${owners.length === 1 ? 'has a valid passkey and' : 'have valid passkeys. One of them'} can vouch for yours, or sign this if they’re an admin.`;
+      : `${joinWords(keyOwners.map(mention))} ${keyOwners.length === 1 ? 'has a valid passkey and' : 'have valid passkeys. One of them'} can vouch for yours, or sign this if they’re an admin.`;
   return `This needs a signature, and none of your passkeys is valid. ${ownersText} See \`/domain key\`.`;
 }

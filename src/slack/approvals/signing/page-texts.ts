@@ -6,13 +6,13 @@ import { formatPolicyYaml } from '../../../policy/yaml.ts';
 import { findingLines } from '../../bulk/bulk.view.ts';
 import type { SlackContext } from '../../context.ts';
 import { nameChangeLine } from '../../names/name-changes.view.ts';
-import { itemName, orderTitle } from '../../orders/order.view.ts';
+import { formatItemName, orderTitle } from '../../orders/order.view.ts';
 import { refusalText } from '../../orders/refusal.view.ts';
 import { listReadableFields } from '../../orders/statement.view.ts';
 import { replaceMentions } from '../../outbound/plain-names.ts';
 import { buildSigningFacts, toPlainText } from './page-texts.view.ts';
 
-/* Texts of the signing pages, which match those of the cards. */
+/* Texts of the signing pages. They match the texts of the cards. */
 
 export function createPageTexts(context: SlackContext) {
   const { directory, currency } = context;
@@ -20,18 +20,18 @@ export function createPageTexts(context: SlackContext) {
   const toBrowserTexts = (texts: readonly string[]) => Promise.all(texts.map(toBrowserText));
   return {
     formatters: {
-      title: orderTitle,
-      fields: listReadableFields,
-      itemName,
-      findings: ({ bulk }: Order) => (bulk === undefined ? [] : findingLines(bulk).map(toPlainText)),
-      changes: ({ names: changed }: ProposedNameChanges) =>
-        changed.map((change) => toPlainText(nameChangeLine(change))),
+      formatTitle: orderTitle,
+      formatFields: listReadableFields,
+      formatItemName,
+      formatFindings: ({ bulk }: Order) => (bulk === undefined ? [] : findingLines(bulk).map(toPlainText)),
+      formatNameChanges: ({ names: nameChanges }: ProposedNameChanges) =>
+        nameChanges.map((change) => toPlainText(nameChangeLine(change))),
     },
-    refusalText: (refusal: Parameters<typeof refusalText>[0]) => toBrowserText(refusalText(refusal)),
-    /** Falls back to the id. */
+    formatRefusal: (refusal: Parameters<typeof refusalText>[0]) => toBrowserText(refusalText(refusal)),
+    /** Falls back to the user ID. */
     loadDisplayName: async (id: string) => toBrowserText(`<@${id}>`),
     formatPolicyFile: (rules: readonly PolicyRule[]) => formatPolicyYaml(rules, currency),
-    async orderFacts(order: Order) {
+    async loadOrderFacts(order: Order) {
       const signingFacts = buildSigningFacts(order, await loadBriefing(context, order));
       const facts = await Promise.all(
         signingFacts.facts.map(async ({ label, value }) => ({
@@ -42,9 +42,9 @@ export function createPageTexts(context: SlackContext) {
       return {
         account: await toBrowserText(signingFacts.account),
         facts,
-        unusual: await toBrowserTexts(signingFacts.unusual.flatMap((text) => text.split('\n'))),
-        changes: await toBrowserTexts(signingFacts.changes),
-        coverage: signingFacts.coverage.map(toPlainText),
+        unusualTexts: await toBrowserTexts(signingFacts.unusual.flatMap((text) => text.split('\n'))),
+        changesSinceRequest: await toBrowserTexts(signingFacts.changes),
+        coverageTexts: signingFacts.coverage.map(toPlainText),
       };
     },
   };

@@ -1,7 +1,7 @@
 import { checkCanApprove } from '../../../approvals/approve.ts';
 import { createRevocationCheck, isAtKeyLimit, MAX_KEYS } from '../../../approvals/signing/key-ring.ts';
 import { isPaused } from '../../../orders/bulk/waves.ts';
-import { loadVisible } from '../../../orders/visibility.ts';
+import { loadVisibleOrder } from '../../../orders/visibility.ts';
 import {
   type ActionCall,
   type CommandCall,
@@ -18,14 +18,14 @@ import { type KeyEntry, keysMessage } from './keys.view.ts';
 import { tooManyKeysText } from './link.view.ts';
 import { offerCharterLink, offerLink } from './offer-link.ts';
 
-/* Answers actions that need a signature with a link. */
+/* Responds with a signing link to actions that need a signature. */
 
 const runKey = async (call: CommandCall) => call.respond(await buildKeysPage(call, 0));
 
 async function buildKeysPage(interaction: Interaction, offset: number): Promise<Message> {
   const { context, person } = interaction;
   const { signing } = context.orders;
-  const [{ log, ring }, policy] = await Promise.all([signing.loadKeys(), signing.policy.current()]);
+  const [{ log, ring }, policy] = await Promise.all([signing.loadKeys(), signing.policy.loadCurrentPolicy()]);
   const canRevoke = createRevocationCheck(log, signing.trust?.roots ?? new Set());
   const ownKeys = [...ring.validKeys.values()].filter(({ owner }) => owner === person.id);
   const keys = ring.keys.map((key): KeyEntry => {
@@ -38,24 +38,24 @@ async function buildKeysPage(interaction: Interaction, offset: number): Promise<
       canRevoke: isActive && canRevoke(ownKeys, key),
     };
   });
-  const notice = charterNotice(policy);
+  const policyNotice = charterNotice(policy);
   return keysMessage({
     keys: keys.toSorted((a, b) => Number(b.owner === person.id) - Number(a.owner === person.id)),
     offset,
     hasRoots: signing.trust !== undefined,
-    notice,
-    canSignCharter: notice !== undefined && ownKeys.length > 0 && isAdmin(context, person),
+    policyNotice,
+    canSignCharter: policyNotice !== undefined && ownKeys.length > 0 && isAdmin(context, person),
   });
 }
 
-/** Refuses people who may not approve. The page checks this again. */
+/** Refuses people who can't approve the order. The signing page checks this again. */
 async function offerOrderLink(call: ActionCall): Promise<void> {
   const { context, person, value } = call;
-  const order = await loadVisible(context.orders, toViewer(call), value);
+  const order = await loadVisibleOrder(context.orders, toViewer(call), value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   if (isPaused(order)) return offerLink(call, 'resume', order.id);
   const refusal = await checkCanApprove(context.orders, order, person.id);
-  // An admin may need to agree to exceed a budget.
+  // An admin who isn't an approver may have to approve exceeding a budget.
   if (refusal !== undefined && !(refusal.code === 'not_an_approver' && isAdmin(context, person)))
     return call.respond(refusalText(refusal));
   return offerLink(call, 'order', order.id);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type KeyEntry, keysMessage } from '../../../../src/slack/approvals/signing/keys.view.ts';
-import { visibleText } from '../../../../src/slack/kit/blocks.ts';
+import { getVisibleText } from '../../../../src/slack/kit/blocks.ts';
 
 const key = (n: number, more: Partial<KeyEntry>): KeyEntry => ({
   ...{ fingerprint: `SHA256:${String(n).padStart(43, 'x')}`, owner: `U0PERSON${n}`, label: 'Laptop' },
@@ -10,7 +10,7 @@ const key = (n: number, more: Partial<KeyEntry>): KeyEntry => ({
 });
 
 const renderPage = (keys: readonly KeyEntry[], offset: number) =>
-  keysMessage({ keys, offset, hasRoots: true, canSignCharter: false, notice: undefined }).blocks;
+  keysMessage({ keys, offset, hasRoots: true, canSignCharter: false, policyNotice: undefined }).blocks;
 
 test('each of many keys is on one page, and one to vouch for comes first with its button', () => {
   const revoked = Array.from({ length: 25 }, (_, n) => key(n, { validity: 'revoked', canRevoke: false }));
@@ -19,7 +19,7 @@ test('each of many keys is on one page, and one to vouch for comes first with it
   const keys = [...revoked, ...valid, unvouched];
   const pages = [0, 20, 40].map((offset) => renderPage(keys, offset));
   for (const blocks of pages) expect(blocks.length).toBeLessThanOrEqual(50);
-  const texts = pages.map(visibleText);
+  const texts = pages.map(getVisibleText);
   for (const { fingerprint } of keys)
     expect(texts.filter((text) => text.includes(fingerprint))).toHaveLength(1);
   const elements = (blocks: ReturnType<typeof renderPage> = []) =>
