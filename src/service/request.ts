@@ -27,7 +27,7 @@ import {
   type GeneralQuery,
   type ServiceAddress,
 } from './codec/json.ts';
-import { decodeXml, encodeElements, encodeXmlRequest } from './codec/xml.ts';
+import { decodeReferences, decodeXml, encodeElements, encodeXmlRequest } from './codec/xml.ts';
 import type { Envelope } from './envelope.ts';
 import {
   ServiceError,
@@ -340,12 +340,27 @@ function describeUnreadableResponse(
   mask: Mask | undefined,
 ): UnreadableResponse {
   const text = isUtf8(rawBody) ? rawBody.toString() : rawBody.toString('latin1');
+  const body = mask && maskBody(text, mask);
   return {
     reason,
     contentType: toHeaderList(headers['content-type'])[0],
     contentEncoding: toHeaderList(headers['content-encoding']).join(', ') || undefined,
-    body: mask && escapeUnprintable(mask(text), isUtf8(rawBody)).slice(0, MAX_UNREADABLE_BODY_LENGTH),
+    body: body && escapeUnprintable(body, isUtf8(rawBody)).slice(0, MAX_UNREADABLE_BODY_LENGTH),
   };
+}
+
+/** @returns undefined if the text has a secret in another encoding, such as `&quot;` for a quotation mark */
+function maskBody(text: string, mask: Mask): string | undefined {
+  const maskedText = mask(text);
+  const decodedTexts = [decodeReferences(maskedText), decodeJsonEscapes(maskedText)];
+  return decodedTexts.every((decodedText) => mask(decodedText) === decodedText) ? maskedText : undefined;
+}
+
+/** Decodes the escapes that some JSON encoders use without need, such as `\/` and `\u0070`. */
+function decodeJsonEscapes(text: string): string {
+  return text.replace(/\\(?:u([0-9a-f]{4})|(.))/gi, (_escape, hex, character) =>
+    typeof hex === 'string' ? String.fromCharCode(Number.parseInt(hex, 16)) : String(character),
+  );
 }
 
 /** Returns the secret as is, escaped for HTML and for JSON, and with its UTF-8 bytes read as Latin-1. */

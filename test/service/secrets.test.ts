@@ -10,7 +10,7 @@ import {
   MAX_RESPONSE_BYTES,
 } from '../../src/service/redact.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { domainAuthInfo, domainDelete, domainTransfer } from '../../src/service/tasks/domain.ts';
+import { domainAuthInfo, domainDelete, domainRenew, domainTransfer } from '../../src/service/tasks/domain.ts';
 import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
 import { userCreate } from '../../src/service/tasks/user.ts';
 import {
@@ -187,6 +187,20 @@ describe('a secret that the service echoes', () => {
   ])('is not shown in an unreadable response to a task that %s a secret', async (_what, run) => {
     service.respond = respondWith(200, `<html>${echo}</html>`);
     const { unreadableResponse } = await getServiceError(run(client(passwordCredential)));
+    expect(unreadableResponse).toMatchObject({ reason: 'the response is not JSON', body: undefined });
+  });
+
+  it.each([
+    ['numeric references', PASSWORD.replace('p', '&#112;')],
+    ['hexadecimal references', PASSWORD.replace('p', '&#x70;')],
+    ['named references', PASSWORD.replace('&', '&amp;').replace('/', '&#47;')],
+    ['JSON escapes', PASSWORD.replace('p', '\\u0070')],
+    ['needless JSON escapes', PASSWORD.replace('/', '\\/')],
+  ])('is not shown in an unreadable response with %s', async (_what, encodedPassword) => {
+    service.respond = respondWith(200, `<html>password: ${encodedPassword}</html>`);
+    const { unreadableResponse } = await getServiceError(
+      client(passwordCredential).run(domainRenew, { name: 'cafe.rest', period: 1 }),
+    );
     expect(unreadableResponse).toMatchObject({ reason: 'the response is not JSON', body: undefined });
   });
 

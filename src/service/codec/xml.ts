@@ -83,7 +83,7 @@ const NAMED_ENTITIES = new Map([
 ]);
 
 /** Decodes references such as `&#38;`, which the library leaves as they are. Keeps unknown entities. */
-function decodeReferences(text: string): string {
+export function decodeReferences(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]+));/gi, (reference, hex, decimal, name) => {
     if (typeof name === 'string') return NAMED_ENTITIES.get(name) ?? reference;
