@@ -50,11 +50,11 @@ async function loadConfirmationContext(context: OrdersContext, order: Order): Pr
 export function checkConfirmation(order: Order, userId: string, now: Date): Refusal | undefined {
   if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now) return DRAFT_GONE;
   if (order.requesterId !== userId) return { code: 'not_the_requester', action: 'confirm' };
+  if (order.state !== 'DRAFT') return { code: 'wrong_state', action: 'confirmed', state: order.state };
   const chosenSendTime = getChosenSendTime(order);
-  if (chosenSendTime !== undefined && chosenSendTime <= now) return { code: 'send_at', issue: 'past' };
-  return order.state === 'DRAFT'
-    ? undefined
-    : { code: 'wrong_state', action: 'confirmed', state: order.state };
+  return chosenSendTime !== undefined && chosenSendTime <= now
+    ? { code: 'send_at', issue: 'past' }
+    : undefined;
 }
 
 function decideConfirmation(

@@ -97,6 +97,21 @@ describe('a bulk order', () => {
     });
   });
 
+  it('can’t be confirmed twice, and the refusal names its state even after its scheduled time', async () => {
+    const bulk = {
+      rows: createRenewalRows(3).map((row) => ({ ...row, secret: undefined })),
+      findings: [],
+      skippedCount: 0,
+    };
+    const sendAt = { text: '2026-03-02 09:00', timeZone: 'UTC' };
+    const { id } = requireAccepted(await rig.request('renew', {}, { bulk, sendAt }));
+    expect(await confirmOrder(rig.orders, id, 'U0ALICE')).toMatchObject({ kind: 'confirmed' });
+    rig.advanceClock(48 * HOUR_MS);
+    expect(await confirmOrder(rig.orders, id, 'U0ALICE')).toMatchObject({
+      refusal: { code: 'wrong_state', action: 'confirmed', state: 'PENDING' },
+    });
+  });
+
   it('isn’t sent if a row was changed after the approval', async () => {
     const order = await createApprovedOrder(createRenewalRows(3));
     await rig.sql(
