@@ -113,6 +113,22 @@ test('every endpoint gets each event once, signed and with the same ID', async (
   expect(await countQueued()).toBe(0);
 });
 
+test('a webhook says that no one ordered a change, but only if something changed', async () => {
+  const webhooks = await startWebhooks([receiver.url]);
+  for (const code of ['registrar', 'all_lame', 'raised'] as const)
+    await queueEvents({
+      type: 'incident.changed',
+      at: secondsLater(clockSeconds),
+      data: { name: 'cafe.rest', incident_id: 'i1', code },
+    });
+  await deliverDue(webhooks);
+  expect(receiver.received.map(({ body }) => body.data)).toMatchObject([
+    { text: 'cafe.rest: its registrar changed, and no one here ordered this either.' },
+    { text: 'cafe.rest: no nameserver answers for it.' },
+    { text: 'cafe.rest: the alarm was raised. Its owner, the approvers and the admins are notified.' },
+  ]);
+});
+
 test('nothing is queued without an endpoint', async () => {
   await startWebhooks([]);
   await queueEvents(newIncident('cafe.rest'));

@@ -194,14 +194,18 @@ const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
   timeZoneName: 'short',
 });
 
+function formatIncident(name: string, code: IncidentKind, notOrderedText: string): string {
+  return `${name}: ${INCIDENT_TEXTS[code]}${DANGERS_WITHOUT_CHANGE.has(code) ? '' : `, and ${notOrderedText}`}.`;
+}
+
 function formatEventText(event: WebhookEvent): string {
   switch (event.type) {
     case 'incident.opened':
-      return `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}${DANGERS_WITHOUT_CHANGE.has(event.data.code) ? '' : ', and no one here ordered this'}.`;
+      return formatIncident(event.data.name, event.data.code, 'no one here ordered this');
     case 'incident.changed':
       return event.data.code === 'raised'
         ? `${event.data.name}: the alarm was raised. Its owner, the approvers and the admins are notified.`
-        : `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}, and no one here ordered this either.`;
+        : formatIncident(event.data.name, event.data.code, 'no one here ordered this either');
     case 'incident.closed':
       return event.data.code === 'ours'
         ? `${event.data.name}: its incident is closed. It was the team’s own change.`
