@@ -117,11 +117,12 @@ export function digestReply(
 ): Message {
   const names = part.reminders.map(({ name }) => formatDomainName(name));
   const title = names.length === 0 ? disputedTitle(part.disputed) : `Also due: ${names.join(', ')}`;
+  const follow = part.remainingCount === 1 ? 'follows' : 'follow';
   const followsText = part.hasMore
     ? part.remainingCount === 0
       ? 'More names follow.'
-      : `More than ${formatCount(part.remainingCount, 'name')} follow.`
-    : `${formatCount(part.remainingCount, 'more name')} ${part.remainingCount === 1 ? 'follows' : 'follow'}.`;
+      : `More than ${formatCount(part.remainingCount, 'name')} ${follow}.`
+    : `${formatCount(part.remainingCount, 'more name')} ${follow}.`;
   const isLastReply = part.remainingCount === 0 && !part.hasMore;
   return message(escapeText(title), [
     ...partBlocks(part, calculateWaitingCost, false, capability),
@@ -210,7 +211,7 @@ function digestTitle(
   const undecidedCount = allDue.filter((reminder) => !isRenewedByMandate(reminder, renewals)).length;
   const summary =
     undecidedCount === 0
-      ? `${hasMore ? 'More than ' : ''}Mandates renew ${formatCount(total, 'name')}`
+      ? `Mandates renew ${hasMore ? 'more than ' : ''}${formatCount(total, 'name')}`
       : `${hasMore ? 'More than ' : ''}${formatCount(undecidedCount, 'name')} ${undecidedCount === 1 ? 'needs' : 'need'} a decision`;
   const dueText = mostUrgent.phase === 'registered' ? expiresText(mostUrgent) : dueTimeText(mostUrgent);
   const label = undecidedCount === 0 ? '. First' : undecidedCount === 1 && !hasMore ? '' : '. Most urgent';

@@ -256,7 +256,19 @@ test('the thread says how many names follow, and where the digest ends', () => {
   expect(read(digestReply({ ...part, remainingCount: 40, hasMore: true }))).toContain(
     'More than 40 names follow.',
   );
+  expect(read(digestReply({ ...part, remainingCount: 1, hasMore: true }))).toContain(
+    'More than 1 name follows.',
+  );
   expect(read(digestReply({ ...part, remainingCount: 0, hasMore: false }))).toContain('End of this digest.');
+});
+
+test('the title counts the listed names only as a minimum if the digest has more', () => {
+  const domains = [watch('a.rest', 7), watch('b.rest', 7)];
+  const renewals = new Map(domains.map(({ name }) => [name, '2027-06-18'] as const));
+  expect(digestHead(head(domains, { hasMore: true })).text).toMatch(/^More than 2 names need a decision/);
+  expect(digestHead(head(domains, { hasMore: true, renewals })).text).toMatch(
+    /^Mandates renew more than 2 names\. First: /,
+  );
 });
 
 describe('Slack’s limits', () => {
