@@ -134,7 +134,9 @@ async function findReferredServer(
 function parseReferral(text: string): Referral {
   const [, host, port = String(WHOIS_PORT)] =
     /^(?:whois|refer):[ \t]*([a-z0-9.-]+)(?::(\d{1,5}))?[ \t\r]*$/im.exec(text) ?? [];
-  return host === undefined || Number(port) > 65_535 ? 'no_server' : { host, port: Number(port) };
+  return host === undefined || Number(port) < 1 || Number(port) > 65_535
+    ? 'no_server'
+    : { host, port: Number(port) };
 }
 
 function getHostLimiter(

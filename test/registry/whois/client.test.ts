@@ -93,16 +93,18 @@ test('IANA’s referral is remembered, and never leads to a private address', as
       ? `% IANA\nwhois:        127.0.0.1:${registry.server.port}\n`
       : query === 'yy\r\n'
         ? 'whois: 10.0.0.1'
-        : 'domain: ZZ',
+        : query === 'vv\r\n'
+          ? 'whois: 127.0.0.1:0'
+          : 'domain: ZZ',
   );
   const client = createWhoisClient({
     ...{ servers: new Map(), ianaServer: iana.server, now: () => new Date('2026-11-27'), spacingMs: 0 },
   });
   const kinds = [];
-  for (const name of ['cafe.xx', 'bar.xx', 'cafe.yy', 'cafe.zz'])
+  for (const name of ['cafe.xx', 'bar.xx', 'cafe.yy', 'cafe.vv', 'cafe.zz'])
     kinds.push((await client.fetchRecord(name, NEVER)).kind);
-  expect(kinds).toEqual(['record', 'record', 'unreachable', 'no_server']);
-  expect(iana.queries).toEqual(['xx\r\n', 'yy\r\n', 'zz\r\n']);
+  expect(kinds).toEqual(['record', 'record', 'unreachable', 'no_server', 'no_server']);
+  expect(iana.queries).toEqual(['xx\r\n', 'yy\r\n', 'vv\r\n', 'zz\r\n']);
 });
 
 test('an aborted lookup ends at once', async () => {
