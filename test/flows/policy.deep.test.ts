@@ -166,7 +166,7 @@ describe('a rule', () => {
     const correctedValues = { names: '*', over: '', ttl: '', approvers: ['U0BOB'], needed: '3' };
     expect(await submit(form, correctedValues)).toMatchObject({
       errors: {
-        needed: 'The rule needs 3 approvals but has only 1 approvers. Choose more approvers, or enter 1.',
+        needed: 'The rule needs 3 approvals but has only 1 approver. Choose more approvers, or enter 1.',
       },
     });
     const approvalOnlyError =

@@ -106,10 +106,7 @@ export async function createReceiptCheck(
           }),
           ...datedEvents.proved,
         ],
-        unknown: [
-          ...(isEmpty ? ['There are no events and seals in the receipt.'] : []),
-          ...statementResult.unknown,
-        ],
+        unknown: [...(isEmpty ? ['The receipt has no events or no seals.'] : []), ...statementResult.unknown],
         notes: [
           ...subjectNotes,
           ...signatureResult.notes,

@@ -43,7 +43,7 @@ const budgetForm = createListForm({
         z
           .string()
           .toLowerCase()
-          .regex(TAG_PATTERN, 'Enter one tag of letters, digits and hyphens, such as brand.')
+          .regex(TAG_PATTERN, 'Enter one tag of letters, digits, hyphens and underscores, such as brand.')
           .optional(),
       ),
       amount: createAmountField(budget, call?.context.currency ?? 'EUR'),

@@ -1,3 +1,4 @@
+import { dropMissing } from '../../lib/collections.ts';
 import type { ImportIssue } from '../../names/details-import.ts';
 import type { ImportPlan } from '../../names/ports.ts';
 import {
@@ -70,6 +71,11 @@ export function importPlanMessage(
       : `${formatCount(changedNames.length, 'name')} would change.`;
   const changeLines = changedNames.slice(0, MAX_SHOWN_CHANGES).map(nameChangeLine);
   const remainingCount = changedNames.length - changeLines.length;
+  const notes = dropMissing([
+    unchangedCount > 0 &&
+      `${formatCount(unchangedCount, 'name')} already ${unchangedCount === 1 ? 'matches' : 'match'} the file.`,
+    changedNames.length > 0 && 'This plan expires in 24 hours.',
+  ]);
   return message(title, [
     section(
       `${isReplacement ? 'The names changed after you saw the plan, so nothing was applied. This is the new plan. ' : ''}*${title}*`,
@@ -90,9 +96,7 @@ export function importPlanMessage(
             style: 'primary',
           }),
         ])),
-    context(
-      `${unchangedCount === 0 ? '' : `${formatCount(unchangedCount, 'name')} already ${unchangedCount === 1 ? 'matches' : 'match'} the file. `}This plan expires in 24 hours.`,
-    ),
+    notes.length > 0 && context(notes.join(' ')),
   ]);
 }
 

@@ -56,9 +56,7 @@ export function scheduledOrdersMessage(
     section(`*${title}*`),
     ...lineSections(orders.slice(0, ORDERS_PER_PAGE).map((order) => `• ${orderLineWithTimes(order)}`)),
     orders.length > ORDERS_PER_PAGE &&
-      section(
-        `… and ${orders.length - ORDERS_PER_PAGE} more. See all with ${code('/domain orders pending')}.`,
-      ),
+      section(`… and ${orders.length - ORDERS_PER_PAGE} more. See them with ${code('/domain orders')}.`),
     context('An approver or the requester can stop an order on its card.'),
   ]);
 }

@@ -1,5 +1,6 @@
 import type { PolicyIssue, PolicyIssueCode } from '../../policy/rule-text.ts';
 import type { YamlIssue, YamlIssueCode } from '../../policy/yaml.ts';
+import { formatCount } from '../kit/blocks.ts';
 import { capitalize } from '../kit/mrkdwn.ts';
 
 /* Issues of a policy, with what to write instead. The caller must escape quoted input. */
@@ -46,7 +47,7 @@ const ISSUE_SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: 
   invalid_count: ({ given, allSuggestions }) =>
     `“${given}” isn’t a number of people. Use a whole number: ${allSuggestions}.`,
   more_than_approvers: ({ given, firstSuggestion }) =>
-    `The rule needs ${given} approvals but has only ${firstSuggestion} approvers. Add approvers, or write “needed: ${firstSuggestion}”.`,
+    `The rule needs ${given} approvals but has only ${formatCount(Number(firstSuggestion), 'approver')}. Add approvers, or write “needed: ${firstSuggestion}”.`,
   not_a_duration: ({ given, allSuggestions }) =>
     `“${given}” isn’t a duration. Write it like these: ${allSuggestions}.`,
   not_before_ttl: ({ given, firstSuggestion }) =>
@@ -97,7 +98,7 @@ export function formIssueText(issue: PolicyIssue): string {
     case 'not_for_this_decision':
       return 'This is only for rules that need approval. Leave it empty, or change the decision.';
     case 'more_than_approvers':
-      return `The rule needs ${issue.given} approvals but has only ${issue.suggestions[0]} approvers. Choose more approvers, or enter ${issue.suggestions[0]}.`;
+      return `The rule needs ${issue.given} approvals but has only ${formatCount(Number(issue.suggestions[0]), 'approver')}. Choose more approvers, or enter ${issue.suggestions[0]}.`;
     default:
       return policyIssueText(issue);
   }
