@@ -76,7 +76,7 @@ describe('a person', () => {
     ['a deactivated user', { deleted: true }, 'left'],
     ['a guest of several channels', { is_restricted: true }, 'left'],
     ['a guest of one channel', { is_ultra_restricted: true }, 'left'],
-  ] as const)('who is %s has the right membership', async (_what, changes, membership) => {
+  ] as const)('has the right membership as %s', async (_what, changes, membership) => {
     await workspace.changePerson('U0BOB', changes, false);
     expect(await directory.findMembership('U0BOB')).toBe(membership);
     expect((await directory.loadPerson('U0BOB', HOME_TEAM)).isMember).toBe(membership === 'member');
