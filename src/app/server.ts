@@ -150,7 +150,7 @@ async function listen({ port, host, log }: ListenOptions, handle: RequestHandler
 
 /**
  * If too many connections have no complete request, closes the oldest one. Real requests are complete within
- * milliseconds, so this closes only the connections of attackers who send nothing.
+ * milliseconds, so connections that send nothing can't block them.
  */
 function limitWaitingConnections(server: Server): void {
   const waitingSockets = new Set<Socket>();

@@ -70,7 +70,7 @@ export interface Connections {
   readonly slack: SlackConnection;
   readonly stores: Stores;
   readonly teamDefaults: TeamDefaults;
-  /** Undefined if the stored key can't be decrypted, so that nothing is sealed. */
+  /** Undefined if the stored key can't be decrypted; then nothing is sealed. */
   readonly ledgerKey: LedgerKey | undefined;
 }
 

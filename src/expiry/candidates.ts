@@ -14,7 +14,7 @@ export interface CandidateRange {
   readonly until: Date;
 }
 
-/** Added to both ends of a range, because ranges are bounded by times but reminders are planned by day. */
+/** Widens the ranges, because they are bounded by times but reminders are planned by day. */
 const PADDING_DAYS = 2;
 /** In any time zone, a day starts at most this many hours before or after the UTC day. */
 const MAX_OFFSET_HOURS = 16;

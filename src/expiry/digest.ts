@@ -72,7 +72,7 @@ export interface DigestBatch {
   readonly hasMoreDisputed: boolean;
 }
 
-/** How long a digest still accepts more names after the time of the next claim. */
+/** How long after the planned time of the next claim a digest still accepts more names. */
 const LATE_CLAIM_WINDOW_MS = 10 * MINUTE_MS;
 
 /**
@@ -136,7 +136,7 @@ export interface RemainingReminders {
   readonly disputedReminders: readonly PlannedReminder[];
 }
 
-/** Releases the claims of names that were renewed or snoozed, or will lapse, since they were claimed. */
+/** Releases the claims of names that were renewed, snoozed or confirmed to lapse after the claim. */
 export async function dropOutdatedReminders(
   reminders: ReminderStore,
   digestId: string,

@@ -71,7 +71,7 @@ export function createExpiryTracker(context: ExpiryContext) {
     snooze: (...args: Tail<typeof actions.snoozeName>) => actions.snoozeName(context, ...args),
     answerOwnerQuestion: (...args: Tail<typeof actions.answerOwnerQuestion>) =>
       actions.answerOwnerQuestion(context, ...args),
-    /** Loads the names that one message asks their owner about, most urgent first. */
+    /** Loads the names that an owner was asked about on one day and still owns, sorted by expiry. */
     async loadAskedNames(subject: string): Promise<readonly ListedName[]> {
       const [domains, timeZone] = await Promise.all([
         context.reminders.loadAskedNames(subject),
@@ -172,8 +172,8 @@ function buildListRange(now: Date, until: Date): ListRange {
 }
 
 /**
- * Lists names that expire within a number of days or expired recently, soonest first. Recently deleted names,
- * whatever their expiry date, and names without a date come last.
+ * Lists names that expire within a number of days or expired recently, soonest first. Other recently deleted
+ * names and names without a date are on the last pages. Each page is sorted by urgency.
  */
 async function listPage(
   context: ExpiryContext,
@@ -273,7 +273,7 @@ function canBeRenewed(domain: WatchedDomain, now: Date): boolean {
   return isRenewable(computeLifecycle(findZoneProfile(domain.name), dates, now).current.phase);
 }
 
-/** If the expiry is unknown, the time of the deletion is used for both. */
+/** If the expiry is unknown, the time of the deletion is also used as the expiry. */
 function toLifecycleDates({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifecycleDates | undefined {
   const expiresAt = expiry?.at ?? deletedAt;
   return expiresAt && { expiresAt, deletedAt, deletionPhase };

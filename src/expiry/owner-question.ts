@@ -104,7 +104,7 @@ export async function askOwners(
   throwIfAny(errors);
 }
 
-/** Asks about names that were added since the last digest. A digest that is being sent asks its owners itself. */
+/** Asks about names that were added since the last digest. A due digest asks its owners itself. */
 export async function askBetweenDigests({
   settings,
   reminders,

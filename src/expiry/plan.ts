@@ -88,7 +88,7 @@ export function planReminders<Watched extends WatchedName>(
   return [...findDueReminders(watchedNames, schedule)].sort(compareUrgency);
 }
 
-/** Like {@link planReminders}, but in the order of `watched`, for lists that are read in batches. */
+/** Like {@link planReminders}, but in the order of `watchedNames`, for lists that are read in batches. */
 export function* findDueReminders<Watched extends WatchedName>(
   watchedNames: Iterable<Watched>,
   schedule: ReminderSchedule,

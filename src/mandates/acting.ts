@@ -216,7 +216,7 @@ export interface DueOrderFacts extends RenewalFacts, FinalCheckFacts {
   readonly lastLookupAt: Date | undefined;
 }
 
-/** The maximum age of the last registry lookup when an order is sent. */
+/** Maximum age of the registry lookup at sending. Names that expire soon are looked up more often. */
 const MAX_LOOKUP_AGE_MS = DAY_MS;
 
 /** Interval between checks of an order that waits for its announcement or the registry. */

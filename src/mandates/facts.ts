@@ -12,7 +12,7 @@ import { findZoneProfile } from '../zones/rules.ts';
 import { computeEarliestSendTime, type NameExpiry, type RenewalFacts } from './acting.ts';
 import type { MandateName } from './ports.ts';
 
-/** Loads the current facts that a mandate's renewal depends on, the same ones that are checked for an approval. */
+/** Loads the current facts that a mandate's renewal depends on: everything that an approval would check. */
 
 export function toNameExpiry({ name, expiresAt }: MandateName): NameExpiry {
   const graceDays = findZoneProfile(name).lifecycle?.autoRenewGraceDays ?? 0;

@@ -278,7 +278,7 @@ export async function loadRenewalForecast(
   viewer: SystemViewer,
 ): Promise<RenewalForecast> {
   const plannedTimes = await planSendTimes(deps, await findCoveringMandates(deps, watchedNames, viewer));
-  // Loaded after planning, because planning skips names with an open order, and one may be new.
+  // Loaded after planning, which skips names with an open order, because a mandate may just have created one.
   const openOrderIdByName = await deps.store.findOpenOrders(
     'renew',
     watchedNames.map(({ name }) => name),

@@ -55,7 +55,7 @@ export const DNS_FACTS = [
   'requested_ds',
   /** Flags, algorithm, key tag and the start of the key's SHA-256. */
   'dnskey',
-  /** When the most urgent signature expires (ISO 8601), and `short` if the zone is signed at least daily. */
+  /** When the most urgent signature expires (ISO 8601), and `short` if it is made daily or per answer. */
   'signatures',
   /** The expiry (ISO 8601), `issuer:…`, and `mismatch:…` if the certificate is for other names. */
   'certificate',

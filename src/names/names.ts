@@ -109,7 +109,7 @@ async function loadActivity(
   };
 }
 
-/** Takes at most two seconds. */
+/** Looks up what was never looked up, for at most two seconds. */
 async function loadKnownName(context: NamesContext, name: string): Promise<KnownName> {
   const { records, now } = context;
   const { history, knownChanges } = (await records.find(name)) ?? { history: {}, knownChanges: [] };

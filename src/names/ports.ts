@@ -144,7 +144,7 @@ export interface OrderImpact {
   readonly lastWarning: Impact | undefined;
   /** When the approver was notified of the last warning. */
   readonly warningNotifiedAt: Date | undefined;
-  /** Findings that have caused the refusal of an approval. */
+  /** Findings of all impacts that caused the refusal of an approval. */
   readonly warnedFindings: readonly string[];
   /** Whether `latest` is from the thorough lookup for the card, not from the quick lookup at the request. */
   readonly isThorough: boolean;
@@ -300,7 +300,7 @@ export interface PortfolioStore extends TagSource {
   ): Promise<readonly ListedAssessedName[]>;
   /** Compares the findings of watched names at two times. */
   listFindingChanges(from: Date, to: Date): Promise<readonly FindingsChange[]>;
-  /** Lists the registrars of all names that orders registered, transferred or renewed. */
+  /** Lists the domain service's registrars: those of names that orders registered, transferred or renewed. */
   listOwnRegistrars(): Promise<readonly string[]>;
 }
 

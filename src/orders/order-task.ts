@@ -130,7 +130,7 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
   /** Additional notes for approvers, from the zone profile and the service API. */
   listNotes(names: readonly string[]): readonly TaskNote[];
   findTransferLock(name: string): { readonly days: number; readonly since: string } | undefined;
-  /** Whether the task costs money, according to the zone profiles. A task isn't assumed to be free by default. */
+  /** Whether the task costs money, as documented. An undocumented task isn't assumed to be free. */
   findCharge(names: readonly string[]): ChargeStatus;
   /** Returns the input with only some of its names, for a retry. */
   restrictInput(input: unknown, names: readonly string[]): unknown;

@@ -234,8 +234,8 @@ export interface Order {
   readonly policyVersion: number;
   readonly requirements: Requirements;
   /**
-   * When a draft is deleted, a pending order expires, a paused order is stopped, a mandate's order would be too late,
-   * or an active mandate ends.
+   * When a draft is deleted, a pending order expires, the rest of a paused order is stopped, a mandate's order
+   * would be too late, or an active mandate ends.
    */
   readonly expiresAt: Date | undefined;
   /** When approvers are reminded, or people are notified that a mandate ends; undefined when done or not needed. */

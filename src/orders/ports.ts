@@ -45,7 +45,7 @@ export interface OrderCommit {
 /** Preconditions of sending a mandate's order. */
 export interface MandateUse {
   readonly reservation: Reservation;
-  /** The order that created the mandate, with the approvers' signatures; undefined if none are needed. */
+  /** The order that created the mandate, with its signatures; undefined if the renewal needs none. */
   readonly signedMandate: Order | undefined;
   /**
    * Returns why the order must not be sent, according to rows that the transaction has locked. Pure.

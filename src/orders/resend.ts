@@ -16,7 +16,7 @@ export type ResendDecision =
       readonly kind: 'resend';
       readonly afterMs: number;
       readonly retryReason: RetryReason;
-      /** The request may have been carried out, but a repeat is harmless. */
+      /** The request may have been carried out, but a repeat is harmless. Omitted if it provably wasn't. */
       readonly inDoubt?: boolean;
     }
   | { readonly kind: 'final'; readonly outcome: 'FAILED' | 'UNKNOWN' };

@@ -139,7 +139,7 @@ export function findRewindSign(
   return last.isOriginal ? undefined : 'the heartbeat was loaded from a dump';
 }
 
-/** Called after the orders are marked. A process that starts before this write finds the same sign. */
+/** Call this after the orders are marked, so that a process that starts in between finds the same sign. */
 async function writeAndVerify(
   deps: GuardContext,
   reading: HeartbeatReading,
@@ -168,8 +168,8 @@ async function invalidateUnsent(
     const outcome = await changeOrder(deps, orderId, (order) => decideInvalidation(order, now, trustedUntil));
     if (outcome.ok) deps.log.warn({ orderId, why }, 'order not sent: it may have been sent before');
   }
-  // A mandate's order is announced `ANNOUNCEMENT_MS` before it is sent. If less time was lost, the database still has
-  // every mandate's order that was sent.
+  // A mandate's order is announced `ANNOUNCEMENT_PERIOD_MS` before it is sent. If less time was lost, the
+  // database still has every mandate's order that was sent.
   if (completeUntil === undefined || now.getTime() - completeUntil.getTime() >= ANNOUNCEMENT_PERIOD_MS)
     await endMandatesAfterRestore(deps);
 }

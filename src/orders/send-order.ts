@@ -180,7 +180,7 @@ async function checkStatementOrStop(job: SendJob): Promise<boolean> {
   return false;
 }
 
-/** @returns the parts of the statement that the order's rows no longer match; undefined if none */
+/** @returns undefined if the rows haven't changed since the claim; otherwise how they differ from the log */
 async function loadPartsChangedSinceClaim({
   context,
   order,

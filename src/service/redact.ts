@@ -14,7 +14,10 @@ const MIN_LENGTH_ANYWHERE = 6;
 /** Secrets of at least this length with a digit or symbol are masked as whole words. */
 const MIN_WORD_LENGTH = 4;
 
-/** Short words are treated like common words, because responses often contain them by coincidence. */
+/**
+ * Short words are treated like common words, because responses often contain them by coincidence. Real
+ * passwords are longer.
+ */
 const SHORT_WORD = /^\p{L}{1,5}$/u;
 
 const COMMON_RESPONSE_WORDS: ReadonlySet<string> = new Set(

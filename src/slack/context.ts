@@ -65,7 +65,10 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly refreshPendingCards: () => Promise<void>;
   readonly adoptCard: (orderId: string, card: CardLocation) => Promise<void>;
   readonly directory: SlackDirectory;
-  /** Deletes the credentials and private data of a person who has left, and stops their orders. */
+  /**
+   * Deletes the private data of a person who has left, revokes their passkeys, ends their sessions, and stops
+   * their orders and all orders that use their accounts.
+   */
   readonly offboard: (userId: string) => Promise<void>;
   readonly signingLinks: {
     createLink(purpose: LinkPurpose, userId: string, subject: string): Promise<string | undefined>;

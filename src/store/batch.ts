@@ -93,7 +93,10 @@ export function createSharedRead<T>(read: () => Promise<T>): () => Promise<T> {
   return () => readShared(undefined);
 }
 
-/** SQLSTATE classes (PostgreSQL, appendix A) of errors that a single row can cause. */
+/**
+ * SQLSTATE classes (PostgreSQL, appendix A) of errors that a single row can cause. The statement was rolled
+ * back, so the requests can be retried.
+ */
 const SINGLE_ROW_ERROR_CLASSES: ReadonlySet<string> = new Set([
   '22', // invalid values
   '23', // duplicate keys

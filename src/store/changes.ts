@@ -35,7 +35,7 @@ export function buildPlanNotificationKey(teamId: string, subjectKind: SubjectKin
 }
 
 /**
- * Writes events and queues their notifications, in the transaction of the change that they record.
+ * Writes events and queues notifications for some kinds, in the transaction of the change that they record.
  * @param teamId default: the installation's team
  */
 export function writeEvents(tx: Transaction, events: readonly TeamEvent[], teamId?: string): Promise<void> {

@@ -52,7 +52,10 @@ const insertedRowsSchema = z.array(
   z.object({ teamId: z.string(), seq: z.string(), kind: z.string(), at: z.date() }),
 );
 
-/** Writes events in the transaction of the change that they record, and queues their notifications. */
+/**
+ * Writes events in the transaction of the change that they record, and queues notifications for
+ * {@link NOTIFIED_EVENT_KINDS}.
+ */
 export async function insertEventsAndNotify(
   run: RunStatement,
   events: readonly TeamEvent[],

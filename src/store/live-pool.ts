@@ -14,13 +14,13 @@ type ConnectCallback = (
  */
 export class LivePool extends pg.Pool {
   readonly #lastUsedAt = new WeakMap<pg.PoolClient, number>();
-  readonly #checkAfterIdleMs: number;
+  readonly #testAfterIdleMs: number;
   readonly #server: KnownServer;
 
-  /** @param checkAfterIdleMs connections that were idle for this long are tested before use */
-  constructor(options: pg.PoolConfig, checkAfterIdleMs: number, server: KnownServer) {
+  /** @param testAfterIdleMs connections that were idle for this long are tested before use */
+  constructor(options: pg.PoolConfig, testAfterIdleMs: number, server: KnownServer) {
     super(options);
-    this.#checkAfterIdleMs = checkAfterIdleMs;
+    this.#testAfterIdleMs = testAfterIdleMs;
     this.#server = server;
     this.on('release', (_error, client) => this.#lastUsedAt.set(client, performance.now()));
   }
@@ -47,7 +47,7 @@ export class LivePool extends pg.Pool {
 
   async #isAlive(client: pg.PoolClient): Promise<boolean> {
     const lastUsedAt = this.#lastUsedAt.get(client);
-    if (lastUsedAt === undefined || performance.now() - lastUsedAt < this.#checkAfterIdleMs) return true;
+    if (lastUsedAt === undefined || performance.now() - lastUsedAt < this.#testAfterIdleMs) return true;
     return client.query('SELECT').then(
       () => true,
       () => false,

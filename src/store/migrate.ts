@@ -49,7 +49,7 @@ const OWN_MIGRATIONS_FOLDER = fileURLToPath(new URL('../../prisma/migrations', i
 /** Prisma's advisory lock, so that this process and `prisma migrate deploy` don't run at the same time. */
 const MIGRATIONS_LOCK_ID = 72_707_369;
 
-/** Prisma's table of applied migrations. */
+/** Prisma's table of applied migrations, in Prisma's format. */
 const CREATE_MIGRATIONS_TABLE = `
   CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id                  VARCHAR(36) PRIMARY KEY NOT NULL,

@@ -307,7 +307,7 @@ const impactRow = defineRow(
 );
 
 export function createImpactStore({ run, prisma }: Database, teamId: string): ImpactStore {
-  /** @param isShown whether the impact is from the thorough lookup, which the order's messages show */
+  /** @param isShown whether the order's messages show the impact, so that they must be updated */
   const upsertImpact = (
     orderId: string,
     impact: Impact,

@@ -139,8 +139,8 @@ function compareAndSwapOrder({ before, after, leaseMs, at }: OrderChange): State
 }
 
 /**
- * Notifications are due at the first change that they don't show yet. During a Slack outage, changes don't make
- * the next retry earlier.
+ * Notifications are due from the first change that they don't show yet. During a Slack outage, changes don't
+ * make the next retry earlier.
  */
 async function markOrderPlansOutdated(
   run: RunStatement,

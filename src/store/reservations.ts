@@ -12,8 +12,8 @@ import { defineRow } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 
 /*
- * Reservations in budgets. The last approval of an order reserves an amount for each name. The state of the
- * order's item shows whether the amount was spent, so booking and releasing an amount need no writes.
+ * Reservations in budgets. The last approval of an order reserves an amount for each name. Whether it was
+ * spent is derived from the order and its item, so booking and releasing an amount need no writes.
  */
 
 /** Columns of budgets (alias `b`), with the sums of their reservations (alias `t`). */

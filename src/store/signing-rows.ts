@@ -113,7 +113,8 @@ const EMPTY_LOG: SigningLogState = {
 /**
  * Reads the keys and charters in the log, the latest published policy, saved settings and stand-ins.
  * @param keyLog the log that this process remembers; updated if newer events are verified
- * @param matchesSeals checks whether the events match their seals, before the process first remembers them
+ * @param matchesSeals checks whether the events match their seals; called if none are remembered yet or a
+ * remembered one was changed. Default: they don't match, so no key counts
  */
 export async function readSigningRows(
   keyLog: VerifiedSigningLog,

@@ -51,8 +51,8 @@ function toPurchase({
 }
 
 /**
- * Selects paid tasks by when they were carried out; the end is exclusive. An item that a person settled
- * without a response counts on the day its order ended.
+ * Selects priced tasks carried out from `from` (inclusive) until `until` (exclusive). An item that a person
+ * settled without a response counts on the day its order ended.
  */
 function selectPurchases(from: Date, until: Date): Statement {
   return Prisma.sql`

@@ -1,4 +1,7 @@
-/** More than the bot's fixed statements. Without a limit, texts built from lists would fill the memory. */
+/**
+ * More than the bot's fixed statements. Limited, so that texts built from lists don't fill the database
+ * server's memory.
+ */
 const MAX_NAMES = 400;
 /** Maximum number of remembered texts that were used once. */
 const MAX_SEEN_TEXTS = 400;

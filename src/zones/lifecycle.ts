@@ -96,7 +96,7 @@ function findRegistryStage(
 
 /**
  * Whether the phase relies on an assumed deletion. To be safe, a name without a known deletion counts as
- * deleted after the grace period, although the API documentation says that the name is then renewed.
+ * deleted after the grace period, although it has auto-renewed according to the API documentation.
  */
 export function isDeletionAssumed({ current: { phase }, isDeletionKnown }: Lifecycle): boolean {
   return !isDeletionKnown && (phase === 'redemption' || phase === 'pending_delete' || phase === 'released');

@@ -98,7 +98,7 @@ function decodePercent(text: string): string {
 
 /** Accepts only a host name, without a link, scheme, user, port or path. */
 export function parseBareHost(text: string): NameParseResult {
-  // IDNA treats ideographic full stops as dots (UTS 46).
+  // Full stops from Asian keyboards, which IDNA treats as dots (UTS 46).
   const name = text
     .normalize('NFC')
     .replace(/[\u3002\uff0e\uff61]/g, '.')

@@ -9,7 +9,10 @@ const TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 2_000_000;
 const MIN_CERTIFICATE_DAYS = 14;
 
-/** Only connects and checks the certificate, because any documented request could have side effects. */
+/**
+ * Only connects and checks the certificate, because the service API documents no request without side
+ * effects.
+ */
 export async function checkReachable(variable: string, url: string, now: Date): Promise<Finding> {
   const { protocol, hostname, port, host } = new URL(url);
   const isHttp = protocol === 'http:';

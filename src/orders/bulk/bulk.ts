@@ -51,7 +51,7 @@ export interface BulkPlan {
 const OWN_NAME_TASKS: ReadonlySet<BulkTask> = new Set(['renew', 'nameservers', 'delete']);
 const PRICED_TASKS: ReadonlySet<BulkTask> = new Set(['renew', 'transfer', 'create']);
 const EXPIRES_SOON_MS = 30 * DAY_MS;
-/** An unusual period may be a mistake if no more than this share of the rows has it. */
+/** An unusual period may be a mistake if only one row, or no more than this share of the rows, has it. */
 const RARE_PERIOD_SHARE = 0.1;
 const UNUSUAL_PERIOD_FACTOR = 2;
 const MIN_UNUSUAL_DIFFERENCE_YEARS = 2;

@@ -156,7 +156,7 @@ function buildTaskInput(
   }
 }
 
-/** The transfer form has the same limit. */
+/** Stricter than the transfer form, which has the limit of all secrets (`MAX_SECRET_LENGTH`). */
 const MAX_AUTH_CODE_LENGTH = 255;
 
 function parseAuthCode(text: string): { readonly secret: Secret } | { readonly issue: RowIssue } {

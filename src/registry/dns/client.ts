@@ -72,7 +72,7 @@ export interface DnsClientOptions {
   readonly mayConnect: (address: string) => boolean;
   /** Per server. */
   readonly timeoutMs?: number;
-  /** Maximum number of queries to each server. */
+  /** Maximum number of tries per server. A try may include a second query without EDNS. */
   readonly rounds?: number;
 }
 

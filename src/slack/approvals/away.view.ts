@@ -21,7 +21,7 @@ export const AWAY_ERRORS = {
 
 export const NOT_AWAY = 'You have no stand-in. Choose one with `/domain away UNTIL @PERSON`.';
 
-/** @param nextStandIn set if the stand-in is away too */
+/** @param nextStandIn the stand-in's own stand-in; set if the stand-in is away too */
 export function awayText({ userId, until }: StandIn, nextStandIn: StandIn | undefined): string {
   const absenceNote =
     nextStandIn === undefined

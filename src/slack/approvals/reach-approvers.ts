@@ -88,7 +88,7 @@ interface MissingApprovers {
 /**
  * Reminds approvers who got a direct message, and escalates after a long wait. Doesn't send anything during the night
  * in their time zone, unless a name expires by tomorrow.
- * @returns the people to whom a notice was sent, by event version
+ * @returns the people who were or will be notified, by event version
  */
 export async function remindPeople(
   context: SlackContext,

@@ -112,7 +112,7 @@ function findingText(finding: PlanFinding, maxNames: number): string {
 
 const MAX_FINDINGS_WITH_NAMES = 3;
 
-/** The lines of a card. *Details* lists all names. */
+/** Lines for a card. *Details* lists all names. */
 export function findingLines({ findings }: { readonly findings: readonly PlanFinding[] }): string[] {
   const maxNames = findings.length > MAX_FINDINGS_WITH_NAMES ? 0 : 2;
   return findings.map((finding) => `:warning: ${findingText(finding, maxNames)}`);

@@ -5,7 +5,10 @@ import { CARD_PURPOSE } from '../orders/order-posts.ts';
 /* Only people who could see all rows of a bulk order can approve it. The card shows only a few rows. */
 
 export const PLAN_FILE_PURPOSE = 'file:plan';
-/** Saved as the `ts` of a shared file, because Slack assigns the real one later. */
+/**
+ * Saved as the `ts` of a shared file, because Slack assigns the real one later. The message that replaces a
+ * refused file has its own `ts`.
+ */
 export const SHARED_FILE_TS = 'file';
 
 export function buildOpenedPagesRecord(userId: string, channelId: string | undefined) {

@@ -187,7 +187,7 @@ export async function authorize(
 }
 
 /**
- * Runs an action if the person is authorized. Otherwise, replies with the refusal.
+ * Runs an action if the person is authorized. Otherwise, or if the action fails, replies with the reason.
  * @param activity identifies the action in the log
  */
 export async function handleDelivery(

@@ -8,7 +8,7 @@ export interface WorkTracker {
   track(activity: string, run: () => Promise<void>): Promise<void>;
   /**
    * Handles a delivery and acknowledges it after its changes are committed: before the first reply, at the
-   * end, or on timeout. The caller must not wait, because waiting would keep Bolt's objects in memory.
+   * end, or on timeout. Returns at once, because a waiting caller would keep Bolt's objects in memory.
    */
   runInBackground(
     activity: string,

@@ -132,7 +132,7 @@ export function messageLine({ status, code: messageCode, text, objects = [] }: R
     .join(' ');
 }
 
-/** The button is shown if more of an answer is stored than the order shows. */
+/** The button is shown if an answer has more than a status and a transaction ID, or is unreadable. */
 export function answerButtons({ id, items }: Order) {
   return items.some(({ result }) => result?.hasFullAnswer === true)
     ? [button('order_data', 'Full response', id)]

@@ -16,7 +16,7 @@ import { createOrderForm, pick } from './order-form.ts';
 
 const sourceField = textField('Source', {
   placeholder: 'www.cafe.rest',
-  hint: 'The address that redirects. Its type can’t be changed. I remove a leading http:// and send a path as it is.',
+  hint: 'The address of an existing redirect. Neither it nor its type can be changed. I remove a leading http:// and send a path as it is.',
   isRequired: true,
 });
 const TARGET_DISPLAY: FieldDisplay = {

@@ -485,7 +485,7 @@ function outcomeReply(
   const otherButtons = dropMissing([
     ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
     ...retryButtons(order, now),
-    // An unreadable answer has no buttons. *Details* shows its bytes.
+    // The bytes of an unreadable answer don't help here. `/domain order` has the button that shows them.
     ...(order.items.some(({ result }) => result?.summary.code === 'no_readable_answer')
       ? []
       : answerButtons(order)),

@@ -183,7 +183,8 @@ async function updateNotification(
     shownHash = hash;
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    // This delay isn't saved, so that the message can be updated earlier if a person acts.
+    // A rate limit delays all updates. The delay isn't saved for this message, so that it can be updated
+    // earlier if a person acts.
     if (error.kind === 'rate_limited')
       return reportPending(pass, new Date(now().getTime() + computeRetryDelay(error, 0)), postedMessage);
     if (!cannotUpdate(error, occurredAt, now())) return postponeMessage(pass, purpose, error, postedMessage);
@@ -217,7 +218,7 @@ async function postNotification(pass: NotificationPass, spec: NotificationSpec):
       if (!cannotPost(error, occurredAt, now())) return postponeMessage(pass, purpose, error, undefined);
       log.warn(
         { err: error, ...buildSubjectLogField(claim), purpose, channelId },
-        'message can’t be posted in this channel',
+        'message can’t be posted in this place',
       );
       if (spec.alertsAdmins && channelId !== undefined)
         await notifications.markSubjectRefused(
