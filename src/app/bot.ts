@@ -74,7 +74,7 @@ async function startComponents(appContext: AppContext): Promise<Bot> {
   const connections = await connect(appContext);
   const { server, metricsServer, slack, stores } = connections;
   const contexts = composeContexts(appContext, connections);
-  const { accounts, expiry, savedSettings, protectedChanges, proposals } = contexts.slack;
+  const { accounts, expiry, loadSettings, protectedChanges, proposals } = contexts.slack;
   // Must run before any work is claimed.
   const heartbeat = await startCheckedHeartbeat(appContext, connections, contexts.slack.orders);
   await retryAtStart('the database', log, appContext.signal, contexts.slack.webhooks.registerEndpoints);
@@ -92,8 +92,8 @@ async function startComponents(appContext: AppContext): Promise<Bot> {
     isSigned: (headers, body) => signingSecret !== undefined && isSignedBySlack(signingSecret, headers, body),
     getSlackListener: () => (app.isConnected() ? app.requestListener : undefined),
   });
-  logMissingFeatures(appContext, savedSettings);
-  shutdown.onClose(checkSettingsLater(appContext, slack, savedSettings));
+  logMissingFeatures(appContext, loadSettings);
+  shutdown.onClose(checkSettingsLater(appContext, slack, loadSettings));
   warnAboutUnusablePasskeys(appContext, connections);
   const ports = { port: server.port, metricsPort: metricsServer.port };
   log.info({ ...ports, mode: getSlackMode(config).kind }, 'ready');

@@ -66,7 +66,7 @@ type FeatureServices = Pick<
   | 'offboard'
   | 'protectedChanges'
   | 'proposals'
-  | 'savedSettings'
+  | 'loadSettings'
   | 'notifyDue'
 >;
 
@@ -137,7 +137,7 @@ export function composeContexts(appContext: AppContext, connections: Connections
     expiry,
     webhooks,
     signingLinks,
-    savedSettings: loadSettings,
+    loadSettings,
   };
   const slackContext = composeSlack(appContext, connections, {
     ...features,
@@ -321,7 +321,7 @@ function composeSlack(
   { slack, stores, vault, databaseUrl }: Connections,
   features: FeatureServices,
 ): SlackContext {
-  const { savedSettings: loadSettings } = features;
+  const { loadSettings } = features;
   const { web, bot, orgId, directory } = slack;
   const { apiUrl, botToken } = config.slack;
   const cardDeps = { orders: stores.orders, notifications: stores.notifications, now };

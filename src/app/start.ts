@@ -361,7 +361,7 @@ const SETTINGS_CHECK_DELAY_MS = 30_000;
 export function checkSettingsLater(
   { config, log }: Pick<AppContext, 'config' | 'log'>,
   { web, bot, orgId }: Pick<SlackConnection, 'web' | 'bot' | 'orgId'>,
-  loadSettings: SlackContext['savedSettings'],
+  loadSettings: SlackContext['loadSettings'],
 ): () => void {
   const check = async () => {
     const settingsToCheck = {
@@ -384,7 +384,7 @@ export function checkSettingsLater(
 /** Doesn't wait for the database, because the bot is already running. */
 export function logMissingFeatures(
   { config, log }: AppContext,
-  loadSettings: SlackContext['savedSettings'],
+  loadSettings: SlackContext['loadSettings'],
 ): void {
   if (config.service.jsonUrl === undefined)
     log.info('SERVICE_JSON_URL is not set: no domain service is connected, so the bot only watches names');

@@ -56,7 +56,7 @@ function listJobs(appContext: AppContext, connections: Connections, contexts: Co
   const { now, log, pace, shutdown } = appContext;
   const { stores, slack, takeBackup } = connections;
   const { slack: deps, offboarding } = contexts;
-  const { savedSettings: settings, reminders, names, webhooks, ledger } = deps;
+  const { loadSettings: settings, reminders, names, webhooks, ledger } = deps;
   const { purgePeriodMs, periodMs, spacingMs } = pace;
   const checkDepartures = createDepartureCheck({
     ...offboarding,

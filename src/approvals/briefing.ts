@@ -88,16 +88,14 @@ export async function loadBriefing(
   ]);
   return {
     ...draft,
-    ...{
-      history,
-      pendingRequirements,
-      cost,
-      budgetComparison,
-      expiryChange,
-      impact,
-      incidents,
-      mandatePreview,
-    },
+    history,
+    pendingRequirements,
+    cost,
+    budgetComparison,
+    expiryChange,
+    impact,
+    incidents,
+    mandatePreview,
     approvers: pendingRequirements === undefined ? [] : listNotifiedApprovers(pendingRequirements),
   };
 }

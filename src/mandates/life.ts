@@ -95,7 +95,7 @@ export async function endMandate(
   return endWithReason(deps, orderId, { cause: 'person', by: userId });
 }
 
-/** Ends a mandate if a person it depends on has left. @returns whether the mandate is still active */
+/** Ends a mandate if a person it depends on has left. @returns whether one has left */
 export async function endIfPersonLeft(deps: OrdersContext, order: Order): Promise<boolean> {
   const { people } = await findParties(deps.findAccount, order);
   const [requester, owner] = people;
@@ -107,9 +107,9 @@ export async function endIfPersonLeft(deps: OrdersContext, order: Order): Promis
   for (const { userId, cause } of parties) {
     if ((await deps.directory.findMembership(userId)) !== 'left') continue;
     await endWithReason(deps, order.id, { cause, by: userId });
-    return false;
+    return true;
   }
-  return true;
+  return false;
 }
 
 /** Ends all active mandates, because the restored database may lack some of their spending. */

@@ -66,7 +66,7 @@ async function maintainMandate(deps: OrdersContext, order: Order): Promise<Activ
   const mandate = readMandate(order);
   if (mandate === undefined || (await endIfLogDiffers(deps, order))) return undefined;
   if (isActive(mandate, deps.now()))
-    return (await endIfPersonLeft(deps, order)) ? { order, mandate } : undefined;
+    return (await endIfPersonLeft(deps, order)) ? undefined : { order, mandate };
   await stopUnsentOrders(deps, mandate.id);
   return undefined;
 }
@@ -126,14 +126,14 @@ async function renewName(
     amount: renewal.facts.amount,
   };
   const holdReason =
-    typeof plan === 'string' ? plan : await createRenewalOrder(deps, { order, name, loaded: renewal, plan });
+    typeof plan === 'string' ? plan : await createRenewalOrder(deps, { order, name, renewal, plan });
   if (holdReason !== undefined) await deps.mandates.saveHold(act, holdReason);
 }
 
 interface PlannedRenewal {
   readonly order: Order;
   readonly name: MandateName;
-  readonly loaded: LoadedRenewal;
+  readonly renewal: LoadedRenewal;
   readonly plan: SendPlan;
 }
 
@@ -141,7 +141,7 @@ async function createRenewalOrder(
   deps: OrdersContext,
   planned: PlannedRenewal,
 ): Promise<HoldReason | undefined> {
-  const { order: mandate, name, loaded: renewal, plan } = planned;
+  const { order: mandate, name, renewal, plan } = planned;
   const reservation = await loadReservation(deps, name.name, renewal, plan.day);
   if (reservation === undefined) return 'budget_empty';
   const account = await deps.findAccount(mandate.account.id);

@@ -81,7 +81,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly isSlackResponseUrl: (address: string) => boolean;
   readonly webhooks: Webhooks;
   /** The saved settings, for notifications. Decisions use `orders.settings` instead, which a charter may restrict. */
-  readonly savedSettings: () => Promise<TeamSettings>;
+  readonly loadSettings: () => Promise<TeamSettings>;
   readonly settingsStore: SettingsStore;
   readonly runDoctor: () => AsyncIterable<Finding>;
   /** `ADMINS`: people who may change settings, in addition to workspace admins and owners. */

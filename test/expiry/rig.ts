@@ -269,7 +269,7 @@ export class Rig {
       },
       directory,
       adminsToNotify,
-      savedSettings: async () => this.settings,
+      loadSettings: async () => this.settings,
       now,
       pauseMs: 0,
       digestAbortSignal: new AbortController().signal,

@@ -99,7 +99,7 @@ export function createDeparturePlanner(context: SlackContext): NotificationPlann
 /** Alerts admins once about a channel that refuses messages. A successful post resets this. */
 export function createUnreachableChannelPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refusalCode: code = '' }, send) => {
-    const { approvalChannel, reminderChannel } = await context.savedSettings();
+    const { approvalChannel, reminderChannel } = await context.loadSettings();
     const purpose = id === approvalChannel ? 'approvals' : id === reminderChannel ? 'reminders' : 'other';
     await notifyAdmins(context, send, unreachableAlert(id, code, purpose));
     return undefined;

@@ -16,7 +16,7 @@ type DatedName = Pick<
 export async function loadWaitingCostCalculator(
   context: SlackContext,
 ): Promise<(watched: DatedName) => readonly DelayStage[]> {
-  const [{ reminderTimezone }, prices] = await Promise.all([context.savedSettings(), context.prices.list()]);
+  const [{ reminderTimezone }, prices] = await Promise.all([context.loadSettings(), context.prices.list()]);
   const now = context.now();
   return ({ name, expiresAt, source, renewedUntil, deletedAt, deletionPhase }) => {
     // A renewal that the registry doesn't show yet isn't a risk.
@@ -60,13 +60,13 @@ export function toRenewalDays({ renewalTimes }: RenewalForecast, timeZone: strin
 }
 
 export async function loadRenewalDays(
-  { orders, savedSettings }: SlackContext,
+  { orders, loadSettings }: SlackContext,
   listedNames: readonly { readonly domain: Pick<WatchedDomain, 'name' | 'expiry'> }[],
 ): Promise<RenewalDays> {
   const names = listedNames.map(({ domain: { name, expiry } }) => ({ name, expiresAt: expiry?.at }));
   const [forecast, { reminderTimezone }] = await Promise.all([
     loadRenewalForecast(orders, names, 'system'),
-    savedSettings(),
+    loadSettings(),
   ]);
   return toRenewalDays(forecast, reminderTimezone);
 }

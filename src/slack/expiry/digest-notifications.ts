@@ -70,7 +70,7 @@ export function createDigestPlanner(
   { views = createDigestViews(context), collectMs = IMPORT_WAIT_MS } = {},
 ): NotificationPlanner {
   return async (claim, send) => {
-    const settings = await context.savedSettings();
+    const settings = await context.loadSettings();
     const now = context.now();
     const { day } = findMessageDay(settings, now);
     const schedule = { ...toSchedule(settings, now), collectMs, day };

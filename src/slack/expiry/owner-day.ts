@@ -90,11 +90,11 @@ export interface OwnerViews {
 }
 
 async function loadThreadParts(context: SlackContext, id: string): Promise<readonly OwnerThreadPart[]> {
-  const { expiry, reminders, savedSettings, now } = context;
+  const { expiry, reminders, loadSettings, now } = context;
   const [allQuestions, claimedReminders, settings] = await Promise.all([
     expiry.loadAskedNames(id),
     reminders.listOwnerReminders(id),
-    savedSettings(),
+    loadSettings(),
   ]);
   const questions = allQuestions.filter(({ domain }) => domain.ownerLeftAt === undefined);
   const askedNames = new Set(questions.map(({ domain }) => domain.name));
@@ -145,7 +145,7 @@ async function loadDigestPart(
   context: SlackContext,
   { owner, reminders, remainingReminders }: OwnerThreadPart,
 ): Promise<Omit<DigestReply, 'remainingCount'>> {
-  const schedule = toSchedule(await context.savedSettings(), context.now());
+  const schedule = toSchedule(await context.loadSettings(), context.now());
   const { renewals } = await loadDueForecast(context, schedule, remainingReminders);
   const digestId = remainingReminders[0]?.watched.digestId ?? '';
   return { digestId, destination: owner, reminders, renewals, disputed: [], hasMore: false };

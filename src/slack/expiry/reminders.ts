@@ -63,7 +63,7 @@ import { formatWatchRefusal } from './watch-list.view.ts';
 
 /** The order's card goes to the name's channel, or else to the reminder channel. */
 async function findCardOrigin(call: Interaction, preferredChannel: string | undefined): Promise<FormOrigin> {
-  const { reminderChannel } = await call.context.savedSettings();
+  const { reminderChannel } = await call.context.loadSettings();
   return { channelId: preferredChannel ?? reminderChannel ?? call.channelId ?? '' };
 }
 
@@ -98,7 +98,7 @@ async function findThreadOrigin(call: ActionCall): Promise<FormOrigin> {
 async function findRepeatedRenewalRefusal(call: ActionCall): Promise<Message | undefined> {
   const [domain, { reminderDays, reminderTimezone }] = await Promise.all([
     call.context.expiry.find(call.value),
-    call.context.savedSettings(),
+    call.context.loadSettings(),
   ]);
   if (domain?.expiry === undefined) return undefined;
   const { at, source } = domain.expiry;

@@ -80,7 +80,7 @@ async function buildWatchReply(
   results: readonly WatchResult[],
   enteredDate: string | undefined,
 ): Promise<Message> {
-  const { reminderTimezone, reminderChannel } = await call.context.savedSettings();
+  const { reminderTimezone, reminderChannel } = await call.context.loadSettings();
   const confirmationTexts = await Promise.all(
     results.flatMap(({ outcome }) =>
       outcome.ok && outcome.proposal !== undefined ? [requestConfirmation(call, outcome.proposal)] : [],

@@ -131,6 +131,18 @@ function memberBlocks(data: HomeData, maxEntries: number): KnownBlock[] {
     header('Domain Steward'),
     section(accountSentence(data)),
     ...actions('home', [data.account === undefined && LINK_BUTTON, data.isAdmin && SETTINGS_BUTTON]),
+    ...attentionBlocks(data, maxEntries),
+    ...openOrderBlocks(data.openOrders, maxEntries),
+    ...mandateBlocksForHome(data.mandates ?? []),
+    ...moneyBlocks(data.money),
+    ...ownedNameBlocks(data),
+    ...expiringNameBlocks(data),
+  ];
+}
+
+/** The sections that may need action soon. */
+function attentionBlocks(data: HomeData, maxEntries: number): KnownBlock[] {
+  return [
     ...incidentBlocks(data),
     ...postureBlocks(data),
     ...unreadableGroupBlocks(data),
@@ -138,11 +150,6 @@ function memberBlocks(data: HomeData, maxEntries: number): KnownBlock[] {
     ...ordersToDecideBlocks(data, maxEntries),
     ...ordersToResolveBlocks(data.ordersToResolve, maxEntries),
     ...emergencyReviewBlocks(data.emergencyReviews, maxEntries),
-    ...openOrderBlocks(data.openOrders, maxEntries),
-    ...mandateBlocksForHome(data.mandates ?? []),
-    ...moneyBlocks(data.money),
-    ...ownedNameBlocks(data),
-    ...expiringNameBlocks(data),
   ];
 }
 
@@ -180,13 +187,7 @@ function accountSentence({ account, teamAccount }: HomeData): string {
 function firstStepsBlocks(data: HomeData, maxEntries: number): KnownBlock[] {
   return [
     header('Domain Steward'),
-    ...incidentBlocks(data),
-    ...postureBlocks(data),
-    ...unreadableGroupBlocks(data),
-    ...standInBlocks(data),
-    ...ordersToDecideBlocks(data, maxEntries),
-    ...ordersToResolveBlocks(data.ordersToResolve, maxEntries),
-    ...emergencyReviewBlocks(data.emergencyReviews, maxEntries),
+    ...attentionBlocks(data, maxEntries),
     ...(data.openOrders.length > 0 ? openOrderBlocks(data.openOrders, maxEntries) : []),
     ...mandateBlocksForHome(data.mandates ?? []),
     ...moneyBlocks(data.money),

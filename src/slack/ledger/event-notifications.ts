@@ -23,7 +23,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
     if (event === undefined) return undefined;
     const { directory } = context;
     const silentPeople = await findSilentPeople(directory, [
-      buildDefaultRequirement(await context.savedSettings(), []),
+      buildDefaultRequirement(await context.loadSettings(), []),
     ]);
     const send: typeof sendWithMentions = (notification) =>
       sendWithMentions(replaceNotificationMentions(directory, notification, silentPeople));
@@ -42,7 +42,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
       return undefined;
     }
     if (event.kind === 'notices_rerouted') {
-      const { reminderChannel } = await context.savedSettings();
+      const { reminderChannel } = await context.loadSettings();
       const places = [
         async () => (reminderChannel === undefined ? undefined : { channelId: reminderChannel }),
       ];
@@ -73,7 +73,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
 async function buildDecisionMessage(context: SlackContext, event: TeamEvent): Promise<Message> {
   switch (event.kind) {
     case 'name_snoozed':
-      return textMessage(snoozedText(event, (await context.savedSettings()).reminderTimezone));
+      return textMessage(snoozedText(event, (await context.loadSettings()).reminderTimezone));
     case 'name_renewed':
       return textMessage(renewedText(event));
     case 'lapse_confirmed':

@@ -16,8 +16,8 @@ import {
   sealingStalledMessage,
 } from './ledger.view.ts';
 
-export async function findAlertPlace({ savedSettings }: SlackContext) {
-  const { alertChannel, reminderChannel } = await savedSettings();
+export async function findAlertPlace({ loadSettings }: SlackContext) {
+  const { alertChannel, reminderChannel } = await loadSettings();
   const channelId = alertChannel ?? reminderChannel;
   return channelId === undefined ? undefined : { channelId };
 }
@@ -47,7 +47,7 @@ export async function sendLedgerAlert(
 /** If `ALERT_CHANNEL` is set, posts one message a day in it, with the hourly anchors in the thread. */
 export function createAnchorPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
-    const { alertChannel: channelId } = await context.savedSettings();
+    const { alertChannel: channelId } = await context.loadSettings();
     if (channelId === undefined) return undefined;
     const dayStart = new Date(`${day}T00:00:00Z`);
     const dayEnd = new Date(dayStart.getTime() + DAY_MS);

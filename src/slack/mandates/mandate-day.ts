@@ -43,7 +43,7 @@ async function buildPartNotification(
     first,
   }: { part: number; isLast: boolean; first: { channelId: string; ts: string } | undefined },
 ): Promise<NotificationSpec> {
-  const { reminderChannel, reminderTimezone: timeZone } = await context.savedSettings();
+  const { reminderChannel, reminderTimezone: timeZone } = await context.loadSettings();
   const channelId = reminderChannel ?? acts[0]?.order?.channelId;
   const channelPlace = channelId === undefined ? undefined : { channelId };
   return {

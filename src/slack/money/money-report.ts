@@ -45,8 +45,8 @@ export function createMoneyReportPlanner(context: SlackContext): NotificationPla
   };
 }
 
-async function findDueReport({ savedSettings, now }: SlackContext) {
-  const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await savedSettings();
+async function findDueReport({ loadSettings, now }: SlackContext) {
+  const { reportChannel, reminderChannel, reminderCron, reminderTimezone } = await loadSettings();
   const channelId = reportChannel ?? reminderChannel;
   if (channelId === undefined) return undefined;
   const today = findLastScheduledDayThisMonth(reminderCron, reminderTimezone, now());

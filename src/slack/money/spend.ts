@@ -48,7 +48,7 @@ async function loadFigures(interaction: Interaction, period: SpendPeriod): Promi
   const { context, person } = interaction;
   const { prices, budgets, spending, orders, directory, currency } = context;
   const now = context.now();
-  const { reminderTimezone: timeZone } = await context.savedSettings();
+  const { reminderTimezone: timeZone } = await context.loadSettings();
   const [priceList, purchases, unknownOutcomes, renewals, unusedNames, locale, budgetStatuses] =
     await Promise.all([
       prices.list(),

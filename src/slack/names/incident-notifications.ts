@@ -63,7 +63,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
       filterPrivateOrderIds(context.orders, orderIds),
       findTransferTime(context, incident),
       loadName(context, incident.name),
-      context.savedSettings(),
+      context.loadSettings(),
     ]);
     const { channel: nameChannel } = name;
     const now = context.now();
@@ -257,7 +257,7 @@ async function sendReplies(
 
 /** The owner, admins and approvers, without duplicates. */
 async function findConcernedPeople(context: SlackContext, { owner }: NameInfo) {
-  const [settings, admins] = await Promise.all([context.savedSettings(), context.adminsToNotify()]);
+  const [settings, admins] = await Promise.all([context.loadSettings(), context.adminsToNotify()]);
   const requirements = [buildDefaultRequirement(settings, [])];
   const { people, unreadableGroups } = await findNotifiedPeople(context.directory, requirements, new Map());
   return {

@@ -20,7 +20,7 @@ async function runName(call: CommandCall): Promise<void> {
   const parsed = parseDomainName(word);
   if (!parsed.ok) return call.respond(escapeExceptCode(formatZoneIssue(parsed.issue)));
   const { ascii } = parsed.value;
-  const { expiry, names, orders, portfolio, savedSettings } = call.context;
+  const { expiry, names, orders, portfolio, loadSettings } = call.context;
   const now = call.context.now();
   const [
     listedName,
@@ -37,7 +37,7 @@ async function runName(call: CommandCall): Promise<void> {
     portfolio.listAssessedNames({ filter: NO_FILTER, owners: [], names: [ascii], now }),
     names.loadKnownName(ascii),
     listVisibleOrders(orders, toViewer(call), { name: ascii, limit: MAX_ORDERS_SHOWN }),
-    savedSettings(),
+    loadSettings(),
     portfolio.find(ascii),
     names.incidents.listOpen([ascii]),
     findCoveringMandate(call.context.orders, ascii, toViewer(call)),

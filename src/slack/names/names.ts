@@ -135,7 +135,7 @@ async function turnPage(call: ActionCall): Promise<void> {
 async function renderPage(call: Interaction, state: PageState): Promise<Message> {
   const parsed = await parseQuery(call, state.filter);
   if ('issueMessage' in parsed) return parsed.issueMessage;
-  const { portfolio, prices, directory, savedSettings, now } = call.context;
+  const { portfolio, prices, directory, loadSettings, now } = call.context;
   const isBackward = state.isBackward ?? false;
   const cursor =
     state.after === undefined
@@ -147,7 +147,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
     portfolio.listPage(query),
     portfolio.listZones(query),
     directory.findLocale(call.person.id),
-    savedSettings(),
+    loadSettings(),
   ]);
   const priceList = await prices.listForZones(zones.map(({ zone }) => zone));
   const entries = isBackward ? rows.slice(0, NAMES_PER_PAGE).reverse() : rows.slice(0, NAMES_PER_PAGE);

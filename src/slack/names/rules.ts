@@ -13,7 +13,7 @@ async function runRules(call: CommandCall): Promise<void> {
   const [word, ...otherWords] = call.words;
   if (word === undefined) return call.respond(zonesMessage(listDocumentedZones()));
   if (otherWords.length > 0) return call.respond(RULES_USAGE);
-  const { reminderTimezone: timeZone } = await call.context.savedSettings();
+  const { reminderTimezone: timeZone } = await call.context.loadSettings();
   const clock = { now: call.context.now(), timeZone };
 
   const isName = !word.startsWith('.') && word.replace(/\.$/, '').includes('.');

@@ -194,11 +194,11 @@ async function sendOrderMessages(context: SlackContext, initialPlan: PlannedOrde
 
 /** Wraps `send` so that silent approvers are named but not mentioned. */
 async function createQuietSend(
-  { directory, savedSettings }: SlackContext,
+  { directory, loadSettings }: SlackContext,
   { order, send }: PlannedOrder,
   { pendingRequirements }: Briefing,
 ): Promise<SendNotification> {
-  const settings = await savedSettings();
+  const settings = await loadSettings();
   const requestedRequirements = listDecidingRequirements(
     getRequestedRequirements(order, settings),
     settings,
@@ -334,7 +334,7 @@ async function recordShownOverruns(
 
 /** The people named in an order's messages, and the channel for a copy of the card. */
 async function findAudience(context: SlackContext, order: Order, briefing: Briefing) {
-  const [admins, settings] = await Promise.all([context.adminsToNotify(), context.savedSettings()]);
+  const [admins, settings] = await Promise.all([context.adminsToNotify(), context.loadSettings()]);
   const { pendingRequirements, history } = briefing;
   const otherAdmins = admins.filter((userId) => !isRequester(order, userId));
   const isForAdmins = exceedsBudget(briefing) && otherAdmins.length > 0 && isWaitingOnlyForAdmin(history);

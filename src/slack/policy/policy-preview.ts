@@ -102,7 +102,7 @@ export async function runPolicyTest(call: CommandCall, words: readonly string[])
   const parsed = parseRequest(words, person.id);
   if ('problem' in parsed) return call.respond(parsed.problem);
   const [settings, effectivePolicy, publishedPolicy, draft, account] = await Promise.all([
-    context.savedSettings(),
+    context.loadSettings(),
     context.orders.policy.loadCurrentPolicy(),
     context.policies.loadCurrentPolicy(),
     context.policies.findDraft(),
@@ -166,7 +166,7 @@ async function replayOrders(
   const to = context.now();
   const from = new Date(to.getTime() - days * DAY_MS);
   const [settings, publishedPolicy, effectivePolicy] = await Promise.all([
-    context.savedSettings(),
+    context.loadSettings(),
     context.policies.loadCurrentPolicy(),
     context.orders.policy.loadCurrentPolicy(),
   ]);

@@ -19,7 +19,7 @@ export async function buildPolicyMessage(
   const [published, draft, settings, effectivePolicy, locale] = await Promise.all([
     context.policies.findPublished(),
     context.policies.findDraft(),
-    context.savedSettings(),
+    context.loadSettings(),
     context.orders.policy.loadCurrentPolicy(),
     context.directory.findLocale(person.id),
   ]);

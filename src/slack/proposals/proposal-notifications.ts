@@ -38,7 +38,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
       buildProposalView(context, proposal, isOpen && confirmations.length === 0),
       loadAudience(context, proposal),
       isOpen ? proposals.loadProgress(proposal) : [],
-      context.savedSettings(),
+      context.loadSettings(),
     ]);
     const { reminderChannel } = settings;
     const requirements = [
@@ -106,11 +106,11 @@ export async function loadAudience(context: SlackContext, proposal: Proposal): P
 
 /** The people are asked where the change was proposed, or else in the approval channel. */
 async function loadConfirmerAudience(
-  { proposals, savedSettings, directory }: SlackContext,
+  { proposals, loadSettings, directory }: SlackContext,
   proposal: Proposal,
 ): Promise<Audience> {
   const { proposer, origin } = proposal;
-  const [progress, settings] = await Promise.all([proposals.loadProgress(proposal), savedSettings()]);
+  const [progress, settings] = await Promise.all([proposals.loadProgress(proposal), loadSettings()]);
   const requirements = progress.map(({ requirement }) => requirement);
   if (requirements.length === 0) requirements.push(buildDefaultRequirement(settings, []));
   const { people } = await findNotifiedPeople(directory, requirements, new Map());

@@ -22,7 +22,7 @@ export async function proposeToAdmins(
   { context, person, acknowledge }: Interaction,
   change: Extract<ProposedChange, { readonly kind: 'settings' | 'prices' }>,
 ): Promise<readonly string[]> {
-  const { approvalTtlMs } = await context.savedSettings();
+  const { approvalTtlMs } = await context.loadSettings();
   const proposedAt = context.now();
   const expiresAt = new Date(proposedAt.getTime() + approvalTtlMs);
   await context.proposals.propose({ ...change, proposer: person.id, proposedAt, expiresAt });
@@ -89,7 +89,7 @@ async function findApproverProblem(
 ): Promise<string | undefined> {
   if (proposal?.kind !== 'settings' || !proposal.payload.some(({ name }) => APPROVER_SETTINGS.has(name)))
     return undefined;
-  const nextSettings = applySettingChanges(await context.savedSettings(), proposal.payload);
+  const nextSettings = applySettingChanges(await context.loadSettings(), proposal.payload);
   const [error] = Object.values(await findApproverErrors(context, nextSettings));
   return error;
 }

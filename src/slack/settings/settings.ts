@@ -212,7 +212,7 @@ async function checkChannel(
 
 async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
   const { context, person } = call;
-  const current = await context.savedSettings();
+  const current = await context.loadSettings();
   if (call.origin.subject !== undefined && call.origin.subject !== hashFormContent(formatSettings(current))) {
     return { errors: { approvers: SETTINGS_TEXTS.formOutdated } };
   }
@@ -275,13 +275,13 @@ async function saveChanges(
   if (changes.some(({ name }) => CARD_SETTINGS.has(name))) await context.refreshPendingCards();
   // Starts the reminder schedule.
   if (changes.some(({ name }) => name === 'reminder_channel'))
-    await openDigest({ settings: context.savedSettings, reminders: context.reminders, now: context.now });
+    await openDigest({ settings: context.loadSettings, reminders: context.reminders, now: context.now });
 }
 
 /** Makes the channel where the button was clicked the reminder channel. */
 async function setReminderChannel(call: ActionCall): Promise<void> {
   const { context, channelId = '', person } = call;
-  const { reminderChannel } = await context.savedSettings();
+  const { reminderChannel } = await context.loadSettings();
   if (reminderChannel !== undefined) return call.respond(reminderChannelText(reminderChannel, false));
   if (!/^[CG]/.test(channelId)) return call.respond(SETTINGS_TEXTS.noChannelHere);
   const [error] = Object.values(await checkChannel(context, 'reminder_channel', channelId, person.id));
@@ -299,7 +299,7 @@ const settingsForm: FormFeature<'settings'> = {
   async render(call, origin, values) {
     const { context, person } = call;
     const [current, proposals, locale, policy] = await Promise.all([
-      context.savedSettings(),
+      context.loadSettings(),
       context.proposals.list(['settings', 'prices']),
       context.directory.findLocale(person.id),
       context.orders.policy.loadCurrentPolicy(),
@@ -345,7 +345,7 @@ async function openSettings(call: Interaction): Promise<void> {
       { err: error },
       'Slack rejected the pickers of the settings form; opening it with text fields',
     );
-    const current = await call.context.savedSettings();
+    const current = await call.context.loadSettings();
     const { approvers, silent_approvers, approval_escalate_to } = formatSettings(current);
     const formValues = { approvers, silent_approvers, approval_escalate_to };
     const view = await renderForm(settingsForm, call, origin, formValues);

@@ -74,7 +74,7 @@ function notify(
         ...{ findFirstExpiry: async () => undefined, serviceEndpoints: ENDPOINTS, now: () => now },
         ...orders,
       }),
-      savedSettings: loadSettings,
+      loadSettings,
       ...NO_NAME_FACTS,
       buildStatement: buildSampleStatement,
       adminsToNotify,

@@ -48,7 +48,7 @@ const context = () =>
       serviceEndpoints: ENDPOINTS,
       now: () => now,
     }),
-    savedSettings: async () => newTeamSettings(),
+    loadSettings: async () => newTeamSettings(),
     ...NO_NAME_FACTS,
     buildStatement: buildSampleStatement,
     adminsToNotify: async () => ['U0ADA'],

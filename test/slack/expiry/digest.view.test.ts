@@ -76,7 +76,7 @@ test('the deadlines of a name have their costs, if known', async () => {
   const loadCosts = (list: ReturnType<typeof price>[]) =>
     loadWaitingCostCalculator(
       slackContextWith({
-        savedSettings: async () => newTeamSettings({ reminderTimezone: 'America/New_York' }),
+        loadSettings: async () => newTeamSettings({ reminderTimezone: 'America/New_York' }),
         prices: { list: async () => list },
         now: () => NOW,
       }),

@@ -77,7 +77,7 @@ function sendDue() {
       expiry: { find: createWatchListStore(db).find },
       prices: createPriceStore(db, TEAM),
       names: { impacts: { assessName: () => Promise.reject(new Error('no lookups here')) } },
-      savedSettings: async () => newTeamSettings(),
+      loadSettings: async () => newTeamSettings(),
       now,
       log: silentLog,
     }),

@@ -79,7 +79,7 @@ async function sendDue(): Promise<void> {
         },
         store: { load: async () => undefined },
       },
-      savedSettings: async () => ({ ...TEAM_SETTINGS, reminderChannel: DOMAINS }),
+      loadSettings: async () => ({ ...TEAM_SETTINGS, reminderChannel: DOMAINS }),
       now,
     }),
   );

@@ -85,7 +85,7 @@ function deps(changes: Changes = {}) {
     ...{ incidents, hasService: true },
     orders: { store: { load: changes.load ?? (async () => undefined) } },
     directory: createDirectory(web, workspace.teamId),
-    savedSettings: async () => newTeamSettings({ alertChannel }),
+    loadSettings: async () => newTeamSettings({ alertChannel }),
     adminsToNotify: async () => ['U0ADA'],
     expiry: { find: async () => undefined },
     portfolio: { find: async () => ({ owner: 'U0ALICE', tags: [], channel, note: undefined }) },

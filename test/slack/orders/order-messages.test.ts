@@ -57,7 +57,7 @@ function notifyOrder(
       ...{ store: rig.store, directory, loadSettings: settings, ...NO_POLICY, ...NO_PRICES_OR_BUDGETS },
       ...{ findFirstExpiry: async () => undefined, serviceEndpoints: ENDPOINTS, now },
     }),
-    savedSettings: settings,
+    loadSettings: settings,
     ...NO_NAME_FACTS,
     buildStatement: buildSampleStatement,
     adminsToNotify: async () => ['U0ADA'],

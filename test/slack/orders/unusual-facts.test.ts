@@ -362,7 +362,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
           orderIncidents: { listOpen: async () => [openIncident()] },
         },
         expiry: { findListedName: async () => undefined },
-        ...{ directory, savedSettings: settings, adminsToNotify: async () => ['U0ADA'] },
+        ...{ directory, loadSettings: settings, adminsToNotify: async () => ['U0ADA'] },
         now: () => REQUESTED_AT,
       }),
     );

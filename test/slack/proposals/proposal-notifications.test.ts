@@ -117,7 +117,7 @@ function sendDue() {
       expiry: { find: async () => undefined },
       prices: createPriceStore(db, 'T0TEAM'),
       names: { impacts: { assessName: () => Promise.reject(new Error('no lookups here')) } },
-      savedSettings: async () => newTeamSettings({ approvalChannel }),
+      loadSettings: async () => newTeamSettings({ approvalChannel }),
       now,
       log: silentLog,
     }),
